@@ -40,7 +40,7 @@ need 'a node is empty while its application is still running' eval "release 100 
 is 'nmscale does not name an empty node that has data of a running application' "$(reason "$used")" has-data
 is 'nmscale names the application that has data on the node' \
     "$(nms --json --all | jq -r '.nodes[] | select(.host == "'"$used"'") | .application')" "$app"
-forget
+remove_state
 is 'without its state file, nmscale names no node that may have data of running applications' "$(given)" ''
 is 'the reason is unknown-data if nmscale does not know whether a node has data' "$(reason "$used")" unknown-data
 is 'with --trust-rm, nmscale names nodes with unknown data' "$(given --trust-rm | wc -w)" 8
@@ -55,7 +55,7 @@ printf 'admins-own # since May\n' >"$exclude"
 chmod 640 "$exclude"
 need 'the application ends' light finish
 check 'nmscale names all ten nodes when the application has ended' wait_until 20 eval '[ "$(given | wc -w)" = 10 ]'
-forget # so that all nodes are empty since the same observation, and nmscale sorts them by name
+remove_state # so that all nodes are empty since the same observation, and nmscale sorts them by name
 out=$(apply --at-most 2 --json 2>"$dir/err")
 is 'nmscale --apply removes two nodes' "$? $(jq -r '[.applied.nodes[] | .host + " " + .outcome] | join(", ")' <<<"$out")" \
     '0 node01 decommissioned, node02 decommissioned'
@@ -81,7 +81,7 @@ check 'the readmitted node is RUNNING again' wait_until 30 is_state node01 RUNNI
 # REST interface does not show this.
 hold() { release_all && ask_and_settle 80 && release 80 1 && settle; }
 need 'an application leaves data on all nodes' hold
-forget
+remove_state
 before=$(cat "$exclude")
 out=$(apply --trust-rm --at-most 1 --timeout 3s 2>"$dir/err")
 is 'a node that is not decommissioned in time is put back' "$? $(tail -n 1 <<<"$out" | xargs)" '5 node01:20000 put-back'

@@ -62,7 +62,7 @@ light finish >/dev/null
 # ---- removal and readmission ----
 all_can_go() { [ "$(goes --min-per-label 0)" = 'default 3, gpu 4, ssd 2' ]; }
 need 'all nodes are empty' wait_until 20 all_can_go
-forget # so that all nodes are empty since the same observation, and nmscale sorts them by name
+remove_state # so that all nodes are empty since the same observation, and nmscale sorts them by name
 apply --at-most 1 >"$dir/out" 2>&1
 is 'nmscale --apply removes a node of partition gpu' "$? $(state node01)" '0 DECOMMISSIONED'
 is 'the removed node does not count for its partition' "$(goes)" 'default 3, gpu 2, ssd 1'
@@ -72,7 +72,7 @@ check 'the readmitted node is in its partition again' wait_until 30 labelled gpu
 
 hold_on() { ask_and_settle 40 label=gpu && release 40 1 && settle; }
 need 'an application leaves data on the nodes of partition gpu' hold_on
-forget
+remove_state
 need 'three nodes of partition gpu are DECOMMISSIONING' begin_apply 3 --trust-rm
 is 'the DECOMMISSIONING nodes are the first three of partition gpu' "$(tr '\n' ' ' <<<"$leaving")" 'node01 node02 node03 '
 is 'another nmscale does not remove the last node of the partition' \
@@ -82,7 +82,7 @@ apply_ends
 is 'an interrupt puts the nodes back' "$? $(state node01) $(state node02) $(state node03)" '130 RUNNING RUNNING RUNNING'
 check 'the nodes that were put back are in their partition again' labelled gpu 4
 release_all
-forget
+remove_state
 need 'three nodes of partition gpu are DECOMMISSIONING again' begin_apply 3 --trust-rm
 ask 20 label=ssd
 need 'requests wait in partition ssd' eval 'ask 5 label=ssd && settle 5'

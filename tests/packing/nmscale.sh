@@ -11,7 +11,7 @@ exclude=$dir/exclude
 # Uses exec, so that $! of a background call is the PID of nmscale itself, which can get signals.
 nms_exec() { exec "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; } # a later option overrides these
 nms() { (nms_exec "$@"); }
-forget() { rm -f "$dir/state.json"; }
+remove_state() { rm -f "$dir/state.json"; }
 # Hadoop's own rmadmin, with the suite's class path. rmadmin.calls records its calls.
 cat >"$dir/rmadmin" <<END
 #!/bin/bash

@@ -19,7 +19,7 @@ need "the host's memory can be simulated" node_proc_start 1000 2
 node_configure
 need 'nmd starts' node_start
 need 'nmd reports that its node is running' wait_until 30 upstream_is running
-check 'the ResourceManager reports the node as RUNNING' wait_until 30 rm_says RUNNING
+check 'the ResourceManager reports the node as RUNNING' wait_until 30 rm_state_is RUNNING
 is "the ResourceManager has the node's name, port and version of nmd" \
     "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:$node_port"
 like 'nmd runs without its web pages if their port is in use' "$(<"$dir/nmd.log")" \
@@ -75,7 +75,7 @@ submit later -m 10M -c 0.1 -- sleep 600
 check 'containers keep running while the ResourceManager is down' wait_until 10 in_state later RUNNING
 is 'nmd logs the lost connection only once' "$(grep -c 'not connected to the ResourceManager at' "$dir/nmd.log")" 1
 need 'the ResourceManager is started again' rm_again
-check 'the restarted ResourceManager reports the node as RUNNING' wait_until 30 rm_says RUNNING
+check 'the restarted ResourceManager reports the node as RUNNING' wait_until 30 rm_state_is RUNNING
 check 'nmd reports that it is connected to the restarted ResourceManager' wait_until 10 upstream_is running
 is 'all containers keep running through the restart of the ResourceManager' \
     "$(for c in g1 o1 o2 o3 later; do field_of "$c" .state; done | sort -u)" RUNNING
@@ -88,10 +88,10 @@ check 'nmd is connected to the ResourceManager after its own restart' wait_until
 is 'the node has the same node id after the restart of nmd' "$(rm_get nodes | jq -r '[.nodes.node[].id] | join(" ")')" "node07:$node_port"
 nmd_stop
 is 'nmd ends with exit status 0' "$?" 0
-check 'nmd unregisters from the ResourceManager when it ends' wait_until 10 rm_says SHUTDOWN
+check 'nmd unregisters from the ResourceManager when it ends' wait_until 10 rm_state_is SHUTDOWN
 node_start
 check 'nmd is connected again when it is started after unregistering' wait_until 30 upstream_is running
-check 'nmd and the ResourceManager report the node as running' wait_until 30 rm_says RUNNING
+check 'nmd and the ResourceManager report the node as running' wait_until 30 rm_state_is RUNNING
 
 # ---- decommissioning
 
@@ -99,7 +99,7 @@ echo node07 >"$dir/exclude"
 yarn() { [ "$1" = rmadmin ] && rm_admin "${@:2}"; } # like the command in docs/yarn.md
 check 'an administrator decommissions the node gracefully' yarn rmadmin -refreshNodes -g 60 -client
 unset -f yarn
-check 'the node is DECOMMISSIONED, because no container of the cluster runs on it' wait_until 30 rm_says DECOMMISSIONED
+check 'the node is DECOMMISSIONED, because no container of the cluster runs on it' wait_until 30 rm_state_is DECOMMISSIONED
 check 'nmd stops its connection when the node is decommissioned' wait_until 30 upstream_is stopped
 like 'nmctl status says that the ResourceManager decommissioned the node' \
     "$(upstream_of .trouble)" '^the ResourceManager told this node to leave the cluster: .*DECOMMISSION'

@@ -32,7 +32,7 @@ java_port=$(head -n 1 "$dir/java.out")
 nm_port=$(jq -r .listening <"$dir/nm.out")
 
 # Sends a line to nm-shuffle, and waits for its answer.
-tell() { # LINE
+send() { # LINE
     local lines
     lines=$(wc -l <"$dir/nm.out")
     echo "$1" >&4
@@ -40,7 +40,7 @@ tell() { # LINE
     wait_until 10 answered && tail -n 1 "$dir/nm.out"
 }
 secret=$(printf 8letters | od -An -tx1 | tr -d ' ')
-is 'nm-shuffle accepts a job' "$(tell "$(jq -cn --arg key "$secret" \
+is 'nm-shuffle accepts a job' "$(send "$(jq -cn --arg key "$secret" \
     '{add: {job: "job_1410901177871_0001", user: "root", uid: 0, key: $key}}')")" '{"ok": {}}'
 
 # Prints the response to a request: the text after the earlier responses. Each response ends with a dot.
@@ -105,9 +105,9 @@ for request in "GET" "GET|name: mapreduce|version: 2.0.0" "GET|name: mapreduce|v
         "$(status_of "$nm_port" "${words[@]}")" "$(status_of "$java_port" "${words[@]}")"
 done
 
-is 'nm-shuffle counts refused requests, outputs and bytes' "$(tell '{"count": {}}' | jq -c '.ok | [.refused, .outputs_ok, .sent_bytes]')" \
+is 'nm-shuffle counts refused requests, outputs and bytes' "$(send '{"count": {}}' | jq -c '.ok | [.refused, .outputs_ok, .sent_bytes]')" \
     "[0,20,$((3 * (5 + 70000 + 0 + 1 + 3000000 + 128) + 2 * 70000 + 5 + 3000000))]"
-is 'nm-shuffle removes a job' "$(tell "{\"remove\": {\"job\": \"$job\"}}")" '{"ok": {}}'
+is 'nm-shuffle removes a job' "$(send "{\"remove\": {\"job\": \"$job\"}}")" '{"ok": {}}'
 like 'nm-shuffle refuses outputs of the removed job' "$(fetch "$nm_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 0)")" '^401 '
 is "nm-shuffle does not run as root, and can only read files" \
     "$(awk '/^(Uid|CapEff)/ { print $1, $3 ? $3 : $2 }' "/proc/$nm_pid/status" | paste -sd' ')" \

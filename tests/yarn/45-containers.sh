@@ -41,8 +41,8 @@ one_more() { # QUERY: requests one container, and prints its id
 }
 not_in() { comm -13 <(printf '%s\n' "$1") <(given); }
 one_not_in() { [ -n "$(not_in "$1")" ]; } # another container may have ended meanwhile
-told() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \(.mb) \(.exit)"'; } # ID: as its master gets it
-told_so() { [ "$(told "$1")" = "$2" ]; }
+reported() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \(.mb) \(.exit)"'; } # ID: as its master gets it
+state_is() { [ "$(reported "$1")" = "$2" ]; }
 rm_counts() { [ "$(of_node '"\(.numContainers) \(.numRunningOpportContainers) \(.numQueuedContainers)"')" = "$1" ]; }
 
 # ---- a guaranteed container -----------------------------------------------------------------------
@@ -52,11 +52,11 @@ like 'a container of the cluster has an id from YARN' "$g" '^container_[0-9]+_00
 check 'a guaranteed container of the cluster is running' wait_until 30 in_state "$g" RUNNING
 app=$(light apps | jq -r '.[0].id')
 is "nmctl shows the application of the container" "$(field_of "$g" .app)" "$app"
-is "the application master gets the container's state, type and memory" "$(told "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
+is "the application master gets the container's state, type and memory" "$(reported "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
 check 'the ResourceManager counts the guaranteed container' wait_until 20 rm_counts '1 0 0'
 is 'the container runs as the user from yarn-site.xml' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
-said_hello() { [ "$(nmctl logs "$g")" = hello ]; }
-check "nmctl logs prints the container's output" wait_until 20 said_hello
+has_printed_hello() { [ "$(nmctl logs "$g")" = hello ]; }
+check "nmctl logs prints the container's output" wait_until 20 has_printed_hello
 
 # ---- the node's web services about the container ---------------------------------------------------
 
@@ -85,16 +85,16 @@ o=$(one_more 'mb=64&type=OPPORTUNISTIC&cmd=exec+sleep+1002')
 check 'an opportunistic container of the cluster is running' wait_until 30 in_state "$o" RUNNING
 check 'the ResourceManager counts the opportunistic container separately' wait_until 20 rm_counts '1 1 0'
 nmctl pause "$o" >/dev/null
-check 'the application master gets the paused state of the container' wait_until 20 told_so "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
+check 'the application master gets the paused state of the container' wait_until 20 state_is "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
 nmctl resume "$o" >/dev/null
-check 'the application master gets the running state after the resume' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
+check 'the application master gets the running state after the resume' wait_until 20 state_is "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
 light "update?container=$o&type=GUARANTEED" >/dev/null
-check 'the application master promotes the container' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
+check 'the application master promotes the container' wait_until 30 state_is "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
 is 'nmctl shows the promoted container as guaranteed' "$(field_of "$o" .execution_type)" GUARANTEED
 is 'the decision record of the promotion names the owner' "$(decision_of "$o" promote .reason)" owner
 check 'the ResourceManager counts the promoted container as guaranteed' wait_until 20 rm_counts '2 0 0'
 light "update?container=$o&mb=96" >/dev/null
-check "the application master increases the memory of the container" wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
+check "the application master increases the memory of the container" wait_until 30 state_is "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
 is 'the decision record of the new amounts names the owner' "$(decision_of "$o" update .reason)" owner
 
 # ---- the end of another application ---------------------------------------------------------------
@@ -163,7 +163,7 @@ is "nmctl status shows the ResourceManager's size beside the capacity" \
 # The next size is smaller than the running containers of 64 and 96 MiB.
 rm_admin -updateNodeResource "node07:$node_port" 100 1
 check 'the ResourceManager sets a size below the requests of running containers' wait_until 20 counts_on '100 1'
-is 'the smaller size ends no container' "$(told "$g"), $(told "$o")" \
+is 'the smaller size ends no container' "$(reported "$g"), $(reported "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 is 'nmctl shows the size up to which containers are started' "$(nmctl status --json | jq -r \
     '.node | "\(.offered | .memory_bytes / 1048576) \(.offered.vcores) of \(.capacity.memory_bytes / 1048576)"')" '100 1 of 2400'
@@ -206,7 +206,7 @@ light 'finish?app=huger' >/dev/null
 printf '[node]\nmemory = 2200M\n' >"$nmd_conf.d/60-size.conf"
 kill -HUP "$nmd_pid"
 check "the ResourceManager uses the size that nmd reports again" wait_until 20 size_is '2200 8'
-is 'all changes of the size have left the containers running' "$(told "$g"), $(told "$o")" \
+is 'all changes of the size have left the containers running' "$(reported "$g"), $(reported "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 
 # ---- a drain ----------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ like 'nmctl drain says what nmd reports to the ResourceManager' "$err" 'drain: n
 check 'the ResourceManager uses only the resources of running containers while nmd drains' wait_until 20 size_is '160 8'
 light 'ask?app=later&n=1&mb=16&cmd=true' >/dev/null
 is 'the ResourceManager reports the draining node as RUNNING' "$(of_node .state)" RUNNING
-is 'the containers of the draining node keep running' "$(told "$g"), $(told "$o")" \
+is 'the containers of the draining node keep running' "$(reported "$g"), $(reported "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 nmctl undrain >/dev/null
 check 'the ResourceManager uses the whole node after undrain' wait_until 20 size_is '2200 8'
@@ -268,7 +268,7 @@ check 'nmd is connected to the ResourceManager after the kill' wait_until 30 ups
 check 'the application master gets the end of the container that ended meanwhile' wait_until 30 ended "$away"
 like 'the application master gets the exit code of that container' "$(end_of "$away")" '^7 '
 is 'the running containers keep their processes' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
-is 'the running containers keep their execution types' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'the running containers keep their execution types' "$(reported "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
 is 'the container that was fetching a file fetches the file again' "$(state_of "$slow")" LOCALIZING
 touch "$place/late"
 check 'a container that was started before the kill ends after the restart' wait_until 30 ended "$late"
@@ -290,9 +290,9 @@ at_least "nmd's resident memory is below 12 MiB with fifty containers" "$((12 <<
 
 work_of() { dirname "$(ls "$place"/{disk,local}/usercache/*/appcache/"$app/$1/launch_container.sh" 2>/dev/null)"; } # ID
 runs() { { tr '\n' ' ' <"$(work_of "$r")/runs"; } 2>/dev/null; }
-ran() { [ "$(runs)" = "$1" ] && [ "$(told "$r")" = 'RUNNING RUNNING GUARANTEED 32 -1000' ]; } # WORDS
-said() { light "state?container=$r" | jq -r .said; }
-says() { [[ $(said) == *"$1"* ]]; } # WORDS
+ran() { [ "$(runs)" = "$1" ] && [ "$(reported "$r")" = 'RUNNING RUNNING GUARANTEED 32 -1000' ]; } # WORDS
+diagnostics() { light "state?container=$r" | jq -r .said; }
+diagnostics_have() { [[ $(diagnostics) == *"$1"* ]]; } # WORDS
 is_there() { [ "$(cat "$(work_of "$r")/$1" 2>/dev/null)" = "$2" ]; } # FILE CONTENT
 echo two >"$place/two"
 echo more >"$place/more"
@@ -303,7 +303,7 @@ first=$(field_of "$r" .pid)
 light "restart?container=$r" >/dev/null
 check 'a restarted container runs the same command in the same directory' wait_until 30 ran 'one one '
 check 'a restarted container has a new process' [ "$(field_of "$r" .pid)" != "$first" ]
-like 'the application master gets the message about the restart' "$(said)" 'Container will be Restarted'
+like 'the application master gets the message about the restart' "$(diagnostics)" 'Container will be Restarted'
 like 'nmctl shows the restart' "$(nmctl explain "$r")" 'run of'
 light "localize?container=$r&file=$place/more" >/dev/null
 check 'the application master lets nmd fetch a file for a running container' wait_until 30 is_there more more
@@ -314,9 +314,9 @@ check 'a roll back starts the former command again' wait_until 30 ran 'one one t
 like 'a second roll back is refused' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
 light "reinit?container=$r&cmd=echo+bad+%3e%3eruns%3b+exit+7" >/dev/null
 check 'if the new command fails before the commit, nmd rolls back' wait_until 30 ran 'one one two one bad one '
-like "the application master gets the message about nmd's roll back" "$(said)" 'Auto Rolled-Back'
+like "the application master gets the message about nmd's roll back" "$(diagnostics)" 'Auto Rolled-Back'
 light "reinit?container=$r&cmd=true&file=$place/none" >/dev/null
-check 'a re-initialization whose fetch fails is aborted' wait_until 30 says 'aborting re-initialization'
+check 'a re-initialization whose fetch fails is aborted' wait_until 30 diagnostics_have 'aborting re-initialization'
 is 'the aborted re-initialization does not stop the container' "$(runs)" 'one one two one bad one '
 light "reinit?container=$r&cmd=echo+three+%3e%3eruns%3b+exec+sleep+1023" >/dev/null
 check 'another re-initialization succeeds' wait_until 30 ran 'one one two one bad one three '
@@ -348,14 +348,14 @@ moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$place/local/"* ]]; }
 check 'a restart moves a container from the failed disk to the other directory' wait_until 30 moved
 light "end?container=$b" >/dev/null
 check 'the container that was moved ends' wait_until 30 ended "$b"
-bad_told() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
-is 'an event reports the failed local directory' "$(bad_told)" 1
+n_failed_dir_events() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
+is 'an event reports the failed local directory' "$(n_failed_dir_events)" 1
 is 'the ResourceManager reports the node as RUNNING with one failed directory' "$(of_node .state)" RUNNING
 need 'the disk is writable again' mount -o remount,rw "$place/disk"
 in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
 check 'containers use the directory again when its disk is writable' wait_until 30 in_first
 like 'an event reports that the local directory is good again' "$(nmctl events --json)" "local directory $place/disk is good again"
-is 'each of both events is reported once' "$(bad_told)" 1
+is 'each of both events is reported once' "$(n_failed_dir_events)" 1
 
 # Four containers that fail at the same time. Each one has ten thousand files that look like its output.
 crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
@@ -418,15 +418,15 @@ check 'nmd removes the local files of the ended application' wait_until 30 gone
 is 'nmd does not remove the logs of the ended application' "$(cat "$place/logs/$app/$g/stdout")" hello
 check 'the ResourceManager counts no container on the node' wait_until 20 rm_counts '0 0 0'
 nmctl drain >/dev/null 2>&1
-check 'the ResourceManager reports an empty draining node as UNHEALTHY' wait_until 20 rm_says UNHEALTHY
+check 'the ResourceManager reports an empty draining node as UNHEALTHY' wait_until 20 rm_state_is UNHEALTHY
 like 'nmctl status shows that the node is reported as unhealthy' "$(nmctl status)" 'upstream .*yarn, running, reported as unhealthy: '
 like 'the health report says that the node is draining' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
-check 'the ResourceManager reports the node as RUNNING after undrain' wait_until 20 rm_says RUNNING
+check 'the ResourceManager reports the node as RUNNING after undrain' wait_until 20 rm_state_is RUNNING
 mv "$place/logs" "$place/away-logs"
 # nmd reports this problem immediately. Other health problems must last half a minute before nmd reports them.
-check 'the ResourceManager reports a node without a log directory as UNHEALTHY' wait_until 20 rm_says UNHEALTHY
+check 'the ResourceManager reports a node without a log directory as UNHEALTHY' wait_until 20 rm_state_is UNHEALTHY
 like 'the health report names the log directories' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
 mv "$place/away-logs" "$place/logs"
-check 'the ResourceManager reports the node as RUNNING when the log directory exists again' wait_until 20 rm_says RUNNING
+check 'the ResourceManager reports the node as RUNNING when the log directory exists again' wait_until 20 rm_state_is RUNNING
 done_testing

@@ -51,9 +51,9 @@ is_promoted() { [ "$(field_of "$promoted" .execution_type)" = GUARANTEED ]; }
 check 'promoted: the ResourceManager promotes the container' wait_until 30 is_promoted
 promotions() { nmctl explain --json "$promoted" | jq -r '[.[] | select(.kind == "promote") | .reason] | join(" ")'; }
 is 'promoted: the decision record of the promotion names the owner' "$(promotions)" owner
-told_its_master() { grep -q "Container $promoted updated, updateType=PROMOTE_EXECUTION_TYPE" \
+master_has_update() { grep -q "Container $promoted updated, updateType=PROMOTE_EXECUTION_TYPE" \
     "$(log_of "$(masters_of promoted)" AppMaster.stderr)"; }
-check 'promoted: the application master learns of the promotion, and requests it from the node too' wait_until 20 told_its_master
+check 'promoted: the application master learns of the promotion, and requests it from the node too' wait_until 20 master_has_update
 let_go go-promoted
 
 ends_well plain
@@ -69,7 +69,7 @@ is "promoted: the application master's request caused no second promotion" "$(pr
 
 shell_ends retried
 is 'retried: the application fails, because one of its containers fails permanently' "$?" 2
-like 'retried: the failed container has the exit code that is not retried' "$(app_says retried .diagnostics)" 'failed = 1, .*exit code 9'
+like 'retried: the failed container has the exit code that is not retried' "$(app_value retried .diagnostics)" 'failed = 1, .*exit code 9'
 is 'retried: the failed container was not retried' "$(wc -l <tries/2)" 1
 is 'retried: the other container had three attempts' "$(wc -l <tries/1)" 3
 is 'retried: all attempts had the same working directory' "$(awk '{ print $1 }' tries/1 | sort -u | wc -l)" 1
@@ -79,7 +79,7 @@ is 'retried: the last attempt succeeded' "$(field_of "$(ids_of retried | head -n
 shell_ends docker
 is 'docker: an application that requests Docker fails' "$?" 2
 like 'docker: the diagnostics say that the node does not support Docker' \
-    "$(app_says docker .diagnostics)" "runtime 'docker'.*this node has only the default one"
+    "$(app_value docker .diagnostics)" "runtime 'docker'.*this node has only the default one"
 
 # ---- three applications: one for signals, one whose master dies, one that is killed ----
 
@@ -96,17 +96,17 @@ shell_begin killed -num_containers 2 -shell_command 'exec sleep 1000'
 
 check 'signals: the container of the application is running' wait_until 90 run_now signals 1
 script=$(ids_of signals)
-check "signals: the container's script has installed its signal handlers" wait_until 20 has_said "$script" '^one is there$'
+check "signals: the container's script has installed its signal handlers" wait_until 20 has_printed "$script" '^one is there$'
 signal "$script" OUTPUT_THREAD_DUMP
-check 'signals: a request for a thread dump sends SIGQUIT to the container' wait_until 20 has_said "$script" '^one has heard QUIT$'
+check 'signals: a request for a thread dump sends SIGQUIT to the container' wait_until 20 has_printed "$script" '^one has heard QUIT$'
 master=$(masters_of signals)
 signal "$master" OUTPUT_THREAD_DUMP
 check 'signals: a request for a thread dump of the application master prints its threads' \
-    wait_until 20 has_said "$master" '^Full thread dump' AppMaster.stdout
+    wait_until 20 has_printed "$master" '^Full thread dump' AppMaster.stdout
 is 'signals: the container and the application master keep running' "$(state_of "$script") $(state_of "$master")" 'RUNNING RUNNING'
 signal "$script" GRACEFUL_SHUTDOWN
 check 'signals: a graceful shutdown ends the container' wait_until 20 in_state "$script" COMPLETED
-check 'signals: a graceful shutdown sends SIGTERM to the container' has_said "$script" '^one two has heard TERM$'
+check 'signals: a graceful shutdown sends SIGTERM to the container' has_printed "$script" '^one two has heard TERM$'
 
 check 'killed: two containers of the application are running' wait_until 60 run_now killed 2
 mapfile -t killed < <(ids_of killed)
@@ -115,12 +115,12 @@ check 'killed: a forceful shutdown ends a container' wait_until 20 in_state "${k
 is 'killed: the container of the forceful shutdown has exit code 137' "$(field_of "${killed[0]}" .exit_code)" 137
 killed_master=$(masters_of killed)
 check 'killed: the application master gets the exit status of this container' \
-    wait_until 20 has_said "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
+    wait_until 20 has_printed "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
 check 'the application is killed' yarn_cli application -kill "$(app_of killed)"
 check 'killed: the other container ends when the application is killed' wait_until 20 in_state "${killed[1]}" COMPLETED
 like 'killed: the message of this container names the ResourceManager' "$(field_of "${killed[1]}" .message)" 'ResourceManager'
 shell_ends killed
-is 'killed: the client gets the killed state' "$(app_says killed '"\(.state) \(.finalStatus)"')" 'KILLED KILLED'
+is 'killed: the client gets the killed state' "$(app_value killed '"\(.state) \(.finalStatus)"')" 'KILLED KILLED'
 nothing_of() { [ -z "$(find "$own/local" -path "*appcache/$1*" -print -quit; find "$(nmd_cgroup_root)" -name "*${1#application_}*")" ]; }
 check 'killed: no directory and no cgroup of the application is left' wait_until 20 nothing_of "$(app_of killed)"
 
@@ -134,7 +134,7 @@ master=$(masters_of kept)
 kill -STOP "$(field_of "$master" .pid)"
 let_go "go-${kept[0]}"
 check 'kept: a container ends while the application master is stopped' wait_until 20 in_state "${kept[0]}" COMPLETED
-holds() { [ "$(app_says kept .runningContainers)" = "$1" ]; }
+holds() { [ "$(app_value kept .runningContainers)" = "$1" ]; }
 check 'kept: the ResourceManager has the end of this container' wait_until 20 holds 2
 process=$(field_of "${kept[1]}" .pid)
 kill -KILL "$(field_of "$master" .pid)"
@@ -162,7 +162,7 @@ is 'large: an application whose master is larger than the host fails' "$?" 2
 is 'large: the application had its maximum of attempts' \
     "$(rm_get "apps/$(app_of large)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
 like 'large: the client gets the reason why the application failed' \
-    "$(app_says large .diagnostics | tr '\n' ' ')" 'failed 2 times.*larger than the node'
+    "$(app_value large .diagnostics | tr '\n' ' ')" 'failed 2 times.*larger than the node'
 
 # ---- after the applications ----
 

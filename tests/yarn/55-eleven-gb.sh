@@ -30,14 +30,14 @@ ask_for() { # APP NODE [KEY=VALUE]
         jq -r .app >"$dir/app.$1"
 }
 has_one() { [ -n "$(held "$1")" ]; }                             # APP
-told() { light "state?app=$1&container=$2" | jq -r '"\(.state) \(.sub_state)"'; } # APP ID: the state that its application master gets
-told_so() { [ "$(told "$1" "$2")" = "$3" ]; }
+reported() { light "state?app=$1&container=$2" | jq -r '"\(.state) \(.sub_state)"'; } # APP ID: the state that its application master gets
+state_is() { [ "$(reported "$1" "$2")" = "$3" ]; }
 ended() { [ -n "$(end_of "$1" "$2")" ]; }
 end_of() { containers "$1" "select(.id == \"$2\") | .end // \"\""; } # APP ID
-# owes prints the MiB that an application still waits for. guaranteed prints the ids of its guaranteed containers.
-owes() { rm_get "apps/$(app_id "$1")" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; } # APP
+# pending_mib prints the MiB that an application still waits for. guaranteed prints the ids of its guaranteed containers.
+pending_mib() { rm_get "apps/$(app_id "$1")" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; } # APP
 guaranteed() { containers "$1" 'select(.type == "GUARANTEED") | .id'; } # APP
-refused() { [ "$(owes "$1")" = $((10 * unit)) ] && [ -z "$(guaranteed "$1")" ]; }
+refused() { [ "$(pending_mib "$1")" = $((10 * unit)) ] && [ -z "$(guaranteed "$1")" ]; }
 
 jobs_fs=local # times are measured, and no file is fetched
 # root submits the applications here, but a node of nmd does not run containers as root.
@@ -74,8 +74,8 @@ ask_for b1 1
 ask_for b4 4
 want b1 $full
 want b4 $full
-owes_it() { [ "$(owes b1)$(owes b4)" = "$((10 * unit))$((10 * unit))" ]; }
-check "B's guaranteed request of ten units is pending on nmd and on the Java NodeManager" wait_until 20 owes_it
+both_are_pending() { [ "$(pending_mib b1)$(pending_mib b4)" = "$((10 * unit))$((10 * unit))" ]; }
+check "B's guaranteed request of ten units is pending on nmd and on the Java NodeManager" wait_until 20 both_are_pending
 
 # Measures the same growth without another container, for comparison. Only the second growth is measured, because a machine may
 # be slow to provide memory that was not used before.
@@ -106,7 +106,7 @@ since4=$(ms)
 ask_for b4 4 type=OPPORTUNISTIC
 check "the Java NodeManager gets B's opportunistic container" wait_until 30 has_one b4
 b4=$(held b4)
-check "the Java NodeManager queues B's container" wait_until 20 told_so b4 "$b4" 'RUNNING SCHEDULED'
+check "the Java NodeManager queues B's container" wait_until 20 state_is b4 "$b4" 'RUNNING SCHEDULED'
 since1=$(ms)
 ask_for b1 1 type=OPPORTUNISTIC
 check "nmd gets B's opportunistic container" wait_until 30 has_one b1
@@ -117,7 +117,7 @@ b1_waited=$((($(field_of "$b1" .started_usec) / 1000) - since1))
 unset poll_seconds
 logb=$(log_of 1 b1 "$b1")
 check 'B uses all ten units on nmd' wait_until 30 holds "$logb" $full
-is "B's application master gets the running state of the container" "$(told b1 "$b1")" 'RUNNING RUNNING'
+is "B's application master gets the running state of the container" "$(reported b1 "$b1")" 'RUNNING RUNNING'
 check "the scheduler still does not guarantee B's request" refused b1
 check 'nmd reports that eleven of twelve units are in use' wait_until 20 uses "$b1" $((full - 20))
 
@@ -146,8 +146,8 @@ is 'B still has no guaranteed container after the kill' "$(refused b1 && echo so
 want a4 $full
 check 'A grows to ten units on the Java NodeManager' wait_until 30 holds "$log4" $full
 read -r java_growth _ < <(last_growth "$log4")
-is "B's container has waited on the Java NodeManager all the time" "$(told b4 "$b4")" 'RUNNING SCHEDULED'
-is "A's containers are running on both nodes" "$(told a1 "$a1"), $(told a4 "$a4")" 'RUNNING RUNNING, RUNNING RUNNING'
+is "B's container has waited on the Java NodeManager all the time" "$(reported b4 "$b4")" 'RUNNING SCHEDULED'
+is "A's containers are running on both nodes" "$(reported a1 "$a1"), $(reported a4 "$a4")" 'RUNNING RUNNING, RUNNING RUNNING'
 
 # ---- A ends -----------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ given_at_last() { [ -n "$(guaranteed b1)" ]; }
 check 'B gets its guaranteed container when A has ended' wait_until 30 given_at_last
 light "cancel?app=b4" >/dev/null
 light "end?app=a4&container=$a4" >/dev/null
-check "B's opportunistic container runs on the Java NodeManager when A has ended" wait_until 30 told_so b4 "$b4" 'RUNNING RUNNING'
+check "B's opportunistic container runs on the Java NodeManager when A has ended" wait_until 30 state_is b4 "$b4" 'RUNNING RUNNING'
 b4_waited=$(($(ms) - since4))
 for app in a1 b1 a4 b4; do light "finish?app=$app" >/dev/null; done
 nobody_left() { ! pgrep -f "$place/grower.py" >/dev/null; }

@@ -76,13 +76,13 @@ job_is_whole faults 6
 noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
 # A node reports the end of a container until the ResourceManager acknowledges it. A restarted ResourceManager has no
 # acknowledgements. Therefore the application master may get the end of a container twice, also from a Java NodeManager.
-heard_twice() {
+repeated_lines() {
     local end
     sed -n 's/.*Container complete event for unknown container //p' <<<"$noticed" | while read -r end; do
         [ "$(grep -c "Received completed container $end" "$(log_of_master 01)")" -ne 2 ] || echo "unknown container $end\$"
     done
 }
-others=$(grep -v 'out of sync' <<<"$noticed" | grep -vf <(echo '^$'; heard_twice))
+others=$(grep -v 'out of sync' <<<"$noticed" | grep -vf <(echo '^$'; repeated_lines))
 is 'the application master logs only that it had to register again' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
 
 # ---- the application master ----

@@ -44,7 +44,7 @@ cd "$place/work" || exit
 
 # ---- opportunistic containers that the node places ----
 
-python3 "$(dirname "$0")/proxy-tokens.py" watch 8049 "$dir/told" &
+python3 "$(dirname "$0")/proxy-tokens.py" watch 8049 "$dir/watched" &
 at_exit "end_process $!"
 first_key=$(key_now)
 shell_begin shell -num_containers 2 -container_type OPPORTUNISTIC -shell_command "$(until_file go)"
@@ -107,7 +107,7 @@ like 'the ResourceManager refuses a token of the proxy' \
     "$(grep -rhs InvalidToken "$own"/logs/*/"application_$(job_id past)" "$dir/past.log")" "InvalidToken.*appattempt_$(job_id past)_000001"
 activated() { grep -q 'Activating next master key with id' "$rm_log"; }
 check 'the ResourceManager no longer accepts its former key' wait_until 40 activated
-proxy_tokens told "$dir/told" "$kept" >"$dir/facts"
+proxy_tokens content "$dir/watched" "$kept" >"$dir/facts"
 facts "$dir/facts"
 end_process "${nmd_nodes[1]}" KILL
 again=$(now_usec)

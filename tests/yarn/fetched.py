@@ -25,5 +25,5 @@ PRINT = "cat " + " ".join(f"it{i}" for i in range(len(paths))) + " 1><LOG_DIR>/s
 begin()
 fact("a container is started", start(container_token(1), what=context(PRINT, RESOURCES)), "1; ")
 within(90, lambda: 1 in cluster.ends)
-fact("the started container succeeds", f"{cluster.ends.get(1)} {cluster.said.get(1, '')}".split("\n"), ["0 "])
+fact("the started container succeeds", f"{cluster.ends.get(1)} {cluster.diagnostics.get(1, '')}".split("\n"), ["0 "])
 os._exit(0)

@@ -231,10 +231,10 @@ def try_contexts():
         "a thousand variables without a name": message(5, "true") + message(4, b"") * 1000,
     }
     for i, (name, what) in enumerate(odd.items()):
-        said = start(container_token(100 + i), what=what)
-        good = said in (f"{100 + i}; ", f"; {100 + i} YarnException", f"; {100 + i} InvalidAuxServiceException",
+        answer = start(container_token(100 + i), what=what)
+        good = answer in (f"{100 + i}; ", f"; {100 + i} YarnException", f"; {100 + i} InvalidAuxServiceException",
                         "YarnException", "RpcServerException")
-        fact(f"{name} gets a valid response", good or said, True)
+        fact(f"{name} gets a valid response", good or answer, True)
     nul = {
         "an environment's name": message(5, "true") + message(4, message(1, "A\0B") + message(2, "1")),
         "an environment's value": message(5, "true") + message(4, message(1, "A") + message(2, "1\0002")),
@@ -248,11 +248,11 @@ def try_contexts():
     fact("NUL in a user's name is refused", start(container_token(116, submitter="ada\0root")), INVALID)
     fact("no container with a NUL was started", [n for n in range(110, 117) if cluster.state(n) != "none"], [])
     for i, name in enumerate(("../../root", "", "a" * 5000, "x\ny", "-rf")):
-        said = start(container_token(120 + i, submitter=name))
-        fact(f"an invalid name of a user, {i}, gets a valid response", said.split(";")[-1] != "closed", True)
+        answer = start(container_token(120 + i, submitter=name))
+        fact(f"an invalid name of a user, {i}, gets a valid response", answer.split(";")[-1] != "closed", True)
     for i, (memory, vcores) in enumerate(((-1, 1), (1 << 62, 1), (0, 0), (64, -1), (64, 1 << 30))):
-        said = start(container_token(130 + i, memory=memory, vcores=vcores))
-        fact(f"an invalid size, {i}, gets a valid response", said != "closed", True)
+        answer = start(container_token(130 + i, memory=memory, vcores=vcores))
+        fact(f"an invalid size, {i}, gets a valid response", answer != "closed", True)
     many = b"".join(message(1, container(i)) for i in range(1001))
     fact("more than a thousand containers in one request are refused", ask("getContainerStatuses", many), "YarnException")
     fact("a request without containers gets an empty response", start(), "; ")

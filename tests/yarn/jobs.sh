@@ -283,11 +283,11 @@ counters() { # NAME
 }
 job_id() { sed -nE 's/.*Running job: job_([0-9_]+).*/\1/p' "$dir/$1.log"; } # NAME: without its kind
 job_trouble() { # NAME: prints the last output of the job and its application masters
-    local said
+    local file
     diag "the end of the job's log:" "$(tail -n 25 "$dir/$1.log")"
     [ -n "$(job_id "$1")" ] || return 0
-    for said in "$place"/node?/logs/*/"application_$(job_id "$1")"/container_*_000001/{syslog,stderr,stdout}; do
-        [ ! -s "$said" ] || diag "the end of ${said#"$place"/}:" "$(tail -n 12 "$said")"
+    for file in "$place"/node?/logs/*/"application_$(job_id "$1")"/container_*_000001/{syslog,stderr,stdout}; do
+        [ ! -s "$file" ] || diag "the end of ${file#"$place"/}:" "$(tail -n 12 "$file")"
     done
 }
 
@@ -323,7 +323,7 @@ trouble() { # NAME
     diag "the application master's log:" "$(find "$own"/logs/*/"$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
 }
 app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
-app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
+app_value() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
 # Prints the ids of an application's containers without its master. With a condition, prints only the ids that match it.
 ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
     '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
@@ -331,7 +331,7 @@ masters_of() { ids_of "$1" '.name == "master"'; }
 run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
 # Prints the path of a container's log on the node in $own.
 log_of() { existing "$own/logs/*/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
-has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
+has_printed() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
 # Prints a command that runs until the file NAME exists in its user's directory. NAME may contain the container's id.
 until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
 let_go() { touch "$place/work/$1"; }

@@ -29,6 +29,6 @@ node_configure() {
 node_start() { nmd_start --yarn-conf "$conf"; }
 
 of_node() { rm_get "nodes/node07:$node_port" | jq -r ".node | $1"; } # JQ-EXPRESSION
-rm_says() { [ "$(of_node .state)" = "$1" ]; }                       # STATE: for wait_until
+rm_state_is() { [ "$(of_node .state)" = "$1" ]; }                       # STATE: for wait_until
 upstream_of() { nmctl status --json | jq -r ".upstream | $1"; }     # JQ-EXPRESSION
 upstream_is() { [ "$(upstream_of .state)" = "$1" ]; }               # STATE: for wait_until

@@ -44,7 +44,7 @@ class Cluster:
         self.resync = False
         self.slow = False  # True: responses to registrations are delayed
         self.heartbeats = self.registrations = 0
-        self.statuses, self.known, self.ends, self.said = {}, {}, {}, {}
+        self.statuses, self.known, self.ends, self.diagnostics = {}, {}, {}, {}
 
     def keys(self):
         return [number(1, i) + message(2, key) for i, key in (self.container_key, self.nm_key)]
@@ -61,7 +61,7 @@ class Cluster:
         status = fields(request)[1]
         self.statuses = {container_number(fields(c)[1]): fields(c) for c in every(status, 3)}
         self.ends.update({n: signed(s.get(4, 0)) for n, s in self.statuses.items() if s[2] == 3})
-        self.said.update({n: s.get(3, b"").decode() for n, s in self.statuses.items() if s[2] == 3})
+        self.diagnostics.update({n: s.get(3, b"").decode() for n, s in self.statuses.items() if s[2] == 3})
         self.heartbeats += 1
         if self.resync:
             self.resync = False

@@ -9,7 +9,7 @@
 #   proxy-tokens.py stale PROXY TOKENS        of a master that has used a newer token since
 #   proxy-tokens.py gone PROXY TOKENS NEXT    of a master whose attempt is over when the file NEXT exists
 #   proxy-tokens.py watch PORT FILE           write what the proxy on that port sends to FILE, until killed
-#   proxy-tokens.py told FILE KEPT            which tokens FILE has
+#   proxy-tokens.py content FILE KEPT         which tokens FILE has
 #
 # PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, and KEPT nmd's stored data about the master (proxy-store.proto).
 # The commands forged, stale and gone print a line for each test: its name, the result and the expected result, with tabs between them.
@@ -25,7 +25,7 @@ from wire import Client, Refused, every, fields, message, number, signed
 
 PROTOCOL = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
-LET_IN = "RpcNoSuchMethodException"  # the error for an unknown call; a client that gets it has been authenticated
+ACCEPTED = "RpcNoSuchMethodException"  # the error for an unknown call; a client that gets it has been authenticated
 chance = random.Random(1)
 
 
@@ -94,7 +94,7 @@ def address(text):
     return host, int(port)
 
 
-def come(where, token):
+def connect(where, token):
     try:
         with Client(where, PROTOCOL) as client:
             client.enter(*token).call("nothing", b"")
@@ -127,24 +127,24 @@ def forged(proxy, rm, tokens, kept):
     attempt = fields(fields(identifier)[1])
     application, key = fields(attempt[1]), key_of(identifier)
     name = application[1], application[2], attempt[2]
-    fact("the proxy accepts the master's token, although its key was replaced long ago", come(proxy, ours), LET_IN)
-    fact("the ResourceManager refuses the master's token", come(rm, ours), INVALID)
-    fact("the ResourceManager accepts nmd's token", come(rm, theirs), LET_IN)
-    fact("the proxy refuses nmd's token", come(proxy, theirs), INVALID)
+    fact("the proxy accepts the master's token, although its key was replaced long ago", connect(proxy, ours), ACCEPTED)
+    fact("the ResourceManager refuses the master's token", connect(rm, ours), INVALID)
+    fact("the ResourceManager accepts nmd's token", connect(rm, theirs), ACCEPTED)
+    fact("the proxy refuses nmd's token", connect(proxy, theirs), INVALID)
     fact("the identifier has only the attempt and the key", identifier_of(*name, key), identifier)
     for what, of in (("another attempt", (name[0], name[1], name[2] + 1)),
                      ("another application", (name[0] + 1, name[1], name[2])),
                      ("another cluster", (name[0], name[1] + 1, name[2]))):
-        fact(f"the proxy refuses the same token for {what}", come(proxy, (identifier_of(*of, key), password)), INVALID)
-    fact("the proxy refuses a token with a key that never existed", come(proxy, (identifier_of(*name, key - 1), password)), INVALID)
+        fact(f"the proxy refuses the same token for {what}", connect(proxy, (identifier_of(*of, key), password)), INVALID)
+    fact("the proxy refuses a token with a key that never existed", connect(proxy, (identifier_of(*name, key - 1), password)), INVALID)
     mine = hmac.new(b"mykeymykeymykeymykey", identifier, hashlib.sha1).digest()
-    fact("the proxy refuses a token that is signed with another key", come(proxy, (identifier, mine)), SASL)
-    fact("the proxy refuses a token without a password", come(proxy, (identifier, b"")), SASL)
-    fact("the proxy refuses an invalid identifier", come(proxy, (b"\xff" * 40, password)), INVALID)
-    fact("the proxy refuses an empty identifier", come(proxy, (b"", password)), INVALID)
-    let_in = [come(proxy, token) for _ in range(40) for token in ((changed(identifier), password),
-                                                                  (identifier, changed(password)))].count(LET_IN)
-    fact("the proxy refuses each of 80 tokens with a changed bit", let_in, 0)
+    fact("the proxy refuses a token that is signed with another key", connect(proxy, (identifier, mine)), SASL)
+    fact("the proxy refuses a token without a password", connect(proxy, (identifier, b"")), SASL)
+    fact("the proxy refuses an invalid identifier", connect(proxy, (b"\xff" * 40, password)), INVALID)
+    fact("the proxy refuses an empty identifier", connect(proxy, (b"", password)), INVALID)
+    n_accepted = [connect(proxy, token) for _ in range(40) for token in ((changed(identifier), password),
+                                                                         (identifier, changed(password)))].count(ACCEPTED)
+    fact("the proxy refuses each of 80 tokens with a changed bit", n_accepted, 0)
     with Client(proxy, PROTOCOL).enter(*ours) as client:
         try:
             client.call("allocate", b"\xff" * 30)
@@ -155,11 +155,11 @@ def forged(proxy, rm, tokens, kept):
 def gone(proxy, tokens, following):
     token = of_credentials(tokens)
     with Client(proxy, PROTOCOL).enter(*token) as client:
-        fact("the proxy accepts the token while its attempt lives", come(proxy, token), LET_IN)
+        fact("the proxy accepts the token while its attempt lives", connect(proxy, token), ACCEPTED)
         until = time.monotonic() + 60
         while not os.path.exists(following) and time.monotonic() < until:
             time.sleep(0.02)
-        fact("the proxy refuses the token after its attempt has ended", come(proxy, token), INVALID)
+        fact("the proxy refuses the token after its attempt has ended", connect(proxy, token), INVALID)
         fact("a request on an open connection is refused after the attempt has ended", allocate(client), INVALID)
 
 
@@ -176,10 +176,10 @@ def watch(port, path):
                 file.write(data[at + (data[at + 12] >> 4) * 4:])
 
 
-def told(path, kept):
-    said = content(path)
-    fact("the master was given tokens", b"YARN_AM_RM_TOKEN" in said, True)
-    fact("the master was not given the ResourceManager's new token", of_kept(kept)[1] in said, False)
+def check_content(path, kept):
+    stored = content(path)
+    fact("the master was given tokens", b"YARN_AM_RM_TOKEN" in stored, True)
+    fact("the master was not given the ResourceManager's new token", of_kept(kept)[1] in stored, False)
 
 
 what, *rest = sys.argv[1:]
@@ -191,9 +191,9 @@ elif what == "forged":
     forged(address(rest[0]), address(rest[1]), *rest[2:])
 elif what == "watch":
     watch(int(rest[0]), rest[1])
-elif what == "told":
-    told(*rest)
+elif what == "content":
+    check_content(*rest)
 elif what == "stale":
-    fact("the proxy refuses the master's first token", come(address(rest[0]), of_credentials(rest[1])), INVALID)
+    fact("the proxy refuses the master's first token", connect(address(rest[0]), of_credentials(rest[1])), INVALID)
 else:
     gone(address(rest[0]), *rest[1:])

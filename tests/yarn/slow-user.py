@@ -84,8 +84,8 @@ def seconds_to_start(n):
     mark = f"{place}/runs-{n}"
     what = context(f"cat it >/dev/null && touch {mark}; exec sleep 600", small_file(f"file-{n}"))
     begun = time.time()
-    said = begin_container(n, OTHER, 2, what)
-    if said != f"{n}; " or not within(20, lambda: os.path.exists(mark)):
+    answer = begin_container(n, OTHER, 2, what)
+    if answer != f"{n}; " or not within(20, lambda: os.path.exists(mark)):
         return 1000.0
     return os.stat(mark).st_mtime - begun
 
@@ -138,7 +138,7 @@ def hoard(n):
     fact("the slow user has a container with many files",
          begin_container(n, SLOW, 1, context(f"{makes}; exec sleep 600")), f"{n}; ")
     within(60, lambda: os.path.exists(made) or n in cluster.ends)
-    fact("the container of the slow user has made its files", os.path.exists(made) or cluster.said.get(n, "").split("\n"), True)
+    fact("the container of the slow user has made its files", os.path.exists(made) or cluster.diagnostics.get(n, "").split("\n"), True)
 
 
 def try_slow_user():
@@ -172,9 +172,9 @@ def try_slow_user():
     fact("nmd ends all stopped workers within its time limit", ended and timeout - 2 <= time.monotonic() - stopped_at, True)
     for n in range(20, 23):
         fact(f"container {n} fails", within(20, lambda n=n: n in cluster.ends) and cluster.ends[n], -1000)
-    said = cluster.said.get(20, "")
+    answer = cluster.diagnostics.get(20, "")
     fact("the master gets the reason of the failure",
-         f"drops-20: nm-localizer made no progress for {timeout} seconds" in said or said, True)
+         f"drops-20: nm-localizer made no progress for {timeout} seconds" in answer or answer, True)
 
 
 begin()

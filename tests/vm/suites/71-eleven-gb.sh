@@ -52,8 +52,8 @@ check "A uses one unit" wait_until 60 holds "$loga" $unit
 want b $full
 light ask app=b n=1 mb=$((10 * unit)) cmd=true >/dev/null
 b_app=$(light apps | jq -r '.[] | select(.pending == 1) | .id')
-owes() { rm_get "apps/$b_app" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; }
-refused() { [ "$(owes)" = $((10 * unit)) ] && [ -z "$(containers b 'select(.type == "GUARANTEED")')" ]; }
+pending_mib() { rm_get "apps/$b_app" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; }
+refused() { [ "$(pending_mib)" = $((10 * unit)) ] && [ -z "$(containers b 'select(.type == "GUARANTEED")')" ]; }
 check "B requests a guaranteed container with ten units, and does not get it" wait_until 20 refused
 # Only the second growth is measured, because the first access to the guest's memory is slow.
 for turn in first second; do

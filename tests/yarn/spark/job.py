@@ -46,10 +46,10 @@ def count():
 spark.conf.set("spark.sql.shuffle.partitions", 4)
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)
 found = count()
-said = [f"{word} {' '.join(map(str, found[word]))}" for word in sorted(found) if not word.isdigit()]
-said.append(f"words {len(found)}")
+counts = [f"{word} {' '.join(map(str, found[word]))}" for word in sorted(found) if not word.isdigit()]
+counts.append(f"words {len(found)}")
 if "elastic" in sys.argv:
     wait_for("all executors are given back", lambda: executors() == 0)
-    said.append(f"the same again {count() == found}")
-context.parallelize(said, 1).saveAsTextFile(target)
+    counts.append(f"the same again {count() == found}")
+context.parallelize(counts, 1).saveAsTextFile(target)
 spark.stop()

@@ -38,7 +38,7 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     job_pid=$!
     aside "$name"
 }
-said() { hdfs_cat "/tmp/$1/part-00000"; } # NAME
+counted_words() { hdfs_cat "/tmp/$1/part-00000"; } # NAME
 application_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
 # Prints the containers of all nodes as a list.
 list_of() { # NAME
@@ -60,7 +60,7 @@ ended_well() { # NAME WANTED
     local status=0
     wait "${begun[$1]}" || status=$?
     is "$1: the job succeeds" "$status" 0 || diag "the end of its log:" "$(tail -n 25 "$dir/$1.log")" "$(containers_of "$1")"
-    is "$1: the job counts each word" "$(said "$1")" "$2"
+    is "$1: the job counts each word" "$(counted_words "$1")" "$2"
 }
 
 spark_jobs() {
