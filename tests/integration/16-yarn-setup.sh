@@ -117,8 +117,8 @@ done
 
 # runs the next command that the setup has printed, with this suite's paths
 $(type -P sh) -c "$(sed -n 's/.*daemon-reload && \(nmd --check-config .*\) && systemctl.*/\1/p' <<<"$out" |
-    sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
-like "the setup suggests a command that checks this setup" "$(cat "$dir/said")" "max-queue-length is 0"
+    sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/printed" 2>&1
+like "the setup suggests a command that checks this setup" "$(cat "$dir/printed")" "max-queue-length is 0"
 like "the setup suggests a command that undoes this setup" \
     "$out" "$conf --undo --root $root( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
 
@@ -311,14 +311,14 @@ is "without systemd no message of the setup suggests systemctl" "$status $(grep 
 like "without systemd the setup suggests commands that exist" "$(tr -s '\n ' ' ' <<<"$out")" \
     "systemd doesn't run on this host\. .*: nmd --check-config --root .* Start nmd as a node on that host: JAVA_HOME=/usr/lib/jvm/java-17 "
 is "the setup does not suggest to stop nmd when nmd is not running" "$(grep -c '^  kill' <<<"$out")" 0
-$(type -P sh) -c "$(sed -n 's/^  \(nmd --check-config .*\)/\1/p' <<<"$out" | sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
-like "without systemd the suggested check names this setup" "$(cat "$dir/said")" "max-queue-length is 0"
+$(type -P sh) -c "$(sed -n 's/^  \(nmd --check-config .*\)/\1/p' <<<"$out" | sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/printed" 2>&1
+like "without systemd the suggested check names this setup" "$(cat "$dir/printed")" "max-queue-length is 0"
 # shellcheck disable=SC2016 # the inner shell's
 like "without systemd the suggested nmd command logs to a file" "$out" '^  JAVA_HOME=.* nmd.* 2>>/var/log/nmd\.log &$'
 # shellcheck disable=SC2016 # the inner shell's
-said=$($(type -P sh) -c 'nmd() { echo "$JAVA_HOME $HADOOP_HOME $HADOOP_CONF_DIR $*"; }
+printed=$($(type -P sh) -c 'nmd() { echo "$JAVA_HOME $HADOOP_HOME $HADOOP_CONF_DIR $*"; }
 '"$(grep '^  JAVA_HOME=' <<<"$out" | sed 's| 2>>[^ ]*||')"' wait')
-like "nmd starts with the settings of the setup's drop-in" "$said" \
+like "nmd starts with the settings of the setup's drop-in" "$printed" \
     "^/usr/lib/jvm/java-17 /srv/hadoop $conf( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
 setup
 python3 -c 'import fcntl, sys, time

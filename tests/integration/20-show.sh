@@ -194,11 +194,11 @@ except BlockingIOError:
 time.sleep(1000)'
 holds() { [ "$(nmctl logs hidden)" = holds ]; }
 check "a container holds memory that is mapped by no process (memfd, socket buffer)" wait_until 20 holds
-counted_or_told() {
+counted_or_reported() {
     [ "$(field_of hidden .memory_used_bytes)" -ge $((60 << 20)) ] ||
         status_is '[.node.notes[] | select(test("without the memory that only sockets, memfd and tmpfs hold"))] | length' 1
 }
-check "memory that is mapped by no process is counted, or status says that it is not counted" wait_until 5 counted_or_told
+check "memory that is mapped by no process is counted, or status says that it is not counted" wait_until 5 counted_or_reported
 nmctl kill --now --wait hidden >/dev/null
 
 missing=

@@ -35,7 +35,7 @@ freeze_disk() { # NAME: freezes the file system while the container writes to it
     fsfreeze --freeze "$mnt"
     check "container $1 hangs in a write" wait_until 10 hangs "$1"
 }
-slip_in() { # CGROUP: puts a new process, whose PID is in $late, into CGROUP
+enter_cgroup() { # CGROUP: puts a new process, whose PID is in $late, into CGROUP
     late=$(setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $!)
     echo "$late" >"$1/cgroup.procs"
 }
@@ -46,9 +46,9 @@ freeze_disk stays
 cgroup=$(cgroup_of stays)
 nmctl kill --now stays
 check "nmd is killing the container with the hanging process" wait_until 5 in_state stays KILLING
-slip_in "$cgroup"
+enter_cgroup "$cgroup"
 check "nmd kills a process that enters the cgroup after the kill" wait_until 10 over "$late"
-slip_in "$cgroup"
+enter_cgroup "$cgroup"
 check "nmd kills each further process that enters the cgroup" wait_until 10 over "$late"
 check "the node is unhealthy when a process has survived SIGKILL for ten seconds" wait_until 20 status_is .node.healthy false
 check "status names the process that survives SIGKILL" logged "can't be killed: .* hangs in the kernel (state D), for example [0-9]* (sh)"
@@ -65,7 +65,7 @@ cgroup=$(cgroup_of leaves)
 touch "$dir/go"
 ended() { [ "$(wc -l <"$cgroup/cgroup.procs")" = 1 ]; }
 check "a command exits, and leaves a hanging process behind" wait_until 10 ended
-slip_in "$cgroup"
+enter_cgroup "$cgroup"
 check "nmd kills a process that enters the cgroup after the command has exited" wait_until 10 over "$late"
 thaw_disk
 check "the container ends when all its processes have exited" wait_until 10 in_state leaves COMPLETED
@@ -152,16 +152,16 @@ while on:
 print(int(worst * 1000))
 END
 crowd=2500
-submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/heard" "$crowd"
+submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/got-term" "$crowd"
 all_there() { [ "$(wc -l <"$(cgroup_of crowd)/cgroup.procs")" -gt "$crowd" ]; } # one more process: the shim
 check "a container with many processes is running" wait_until 60 all_there
 samples 3
 python3 "$dir/ask.py" "$NMD_SOCKET" >"$dir/worst" &
 asker=$!
 nmctl kill crowd >/dev/null
-heard() { [ "$(stat -c %s "$dir/heard")" -eq "$crowd" ]; }
-check "each process of the container gets SIGTERM" wait_until 30 heard
-is "no process of the container gets SIGTERM twice" "$(stat -c %s "$dir/heard")" "$crowd"
+each_got_term() { [ "$(stat -c %s "$dir/got-term")" -eq "$crowd" ]; }
+check "each process of the container gets SIGTERM" wait_until 30 each_got_term
+is "no process of the container gets SIGTERM twice" "$(stat -c %s "$dir/got-term")" "$crowd"
 group=$(cgroup_of crowd)
 is "the container is still running after SIGTERM" "$(wc -l <"$group/cgroup.procs")" $((crowd + 1))
 nmctl kill --now crowd >/dev/null
@@ -170,18 +170,18 @@ check "all processes of the container are killed" wait_until 10 test ! -e "$grou
 kill "$asker"
 wait "$asker"
 # If nmd ends before all processes have got SIGTERM, the next nmd sends it to the others.
-rm "$dir/heard"
-submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/heard" "$crowd"
+rm "$dir/got-term"
+submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/got-term" "$crowd"
 check "a second container with many processes is running" wait_until 60 all_there
 nmctl kill crowd >/dev/null
 nmd_kill
-sleep_on() { [ "$(stat -c %s "$dir/heard")" = "$was" ] || { was=$(stat -c %s "$dir/heard"); false; }; }
+count_is_stable() { [ "$(stat -c %s "$dir/got-term")" = "$was" ] || { was=$(stat -c %s "$dir/got-term"); false; }; }
 was=
-wait_until 10 sleep_on
+wait_until 10 count_is_stable
 diag "$was of $crowd processes had got SIGTERM when nmd ended"
 nmd_start
-heard_all() { [ "$(stat -c %s "$dir/heard")" -ge "$crowd" ]; }
-check "a restarted nmd sends SIGTERM to the processes that had not got it" wait_until 30 heard_all
+all_got_term() { [ "$(stat -c %s "$dir/got-term")" -ge "$crowd" ]; }
+check "a restarted nmd sends SIGTERM to the processes that had not got it" wait_until 30 all_got_term
 nmctl kill --now crowd >/dev/null
 check "all processes of the second container are killed" wait_until 30 in_state crowd COMPLETED
 diag "the slowest response took $(cat "$dir/worst") ms"

@@ -24,7 +24,7 @@ run() {
     status=0
     nmctl run "$@" >"$out" 2>"$err" || status=$?
 }
-said() { grep -q -- "$1" "$err"; }
+err_has() { grep -q -- "$1" "$err"; }
 id_of() { nmctl list --all --json | jq -r --arg name "$1" '[.[] | select(.name == $name)][-1].id'; }
 named_in_state() { in_state "$(id_of "$1")" "${@:2}"; }
 nothing_lives() { [ "$(nmctl list --json | jq length)" -eq 0 ]; }
@@ -84,17 +84,17 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$NMCTL" run --name "$name" -- "$@" >"$out
 interrupted polite INT sh -c 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done'
 status=0; wait "$pid" || status=$?
 is "after Ctrl-C, run returns the command's exit status" "$status" 3
-check "after Ctrl-C, run announces that it ends the container" said "Ctrl-C: killing container_.* (repeat to kill at once)"
+check "after Ctrl-C, run announces that it ends the container" err_has "Ctrl-C: killing container_.* (repeat to kill at once)"
 check "after Ctrl-C, run prints the command's last output" grep -q bye "$out"
 check "after Ctrl-C, no process of the container is left" nothing_lives
 interrupted deaf TERM sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
 status=0; wait "$pid" || status=$?
 is "a command that ignores SIGTERM gets SIGKILL after the grace period" "$status" 137
 interrupted twice INT sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
-wait_until 5 said "repeat to kill at once"
+wait_until 5 err_has "repeat to kill at once"
 kill -INT "$pid"
 status=0; wait "$pid" || status=$?
-check "a second Ctrl-C kills the container immediately" said "killing container_.* at once"
+check "a second Ctrl-C kills the container immediately" err_has "killing container_.* at once"
 is "a second Ctrl-C sends SIGKILL" "$status" 137
 check "after the second Ctrl-C, no process of the container is left" nothing_lives
 
@@ -105,7 +105,7 @@ nmctl run --name survivor -- sh -c 'echo before; while [ ! -e '"$dir"'/go ]; do 
 pid=$!
 wait_until 10 grep -q before "$out"
 nmd_stop
-check "run reports that it has lost the connection to nmd" wait_until 10 said "lost the connection to nmd"
+check "run reports that it has lost the connection to nmd" wait_until 10 err_has "lost the connection to nmd"
 touch "$dir/go"
 nmd_start
 status=0; wait "$pid" || status=$?
@@ -117,7 +117,7 @@ nmctl run --name crash -- sh -c 'echo before; while [ ! -e '"$dir"'/go2 ]; do sl
 pid=$!
 wait_until 10 grep -q before "$out"
 nmd_kill
-check "run reports that nmd has crashed" wait_until 10 said "lost the connection to nmd"
+check "run reports that nmd has crashed" wait_until 10 err_has "lost the connection to nmd"
 nmd_start
 touch "$dir/go2"
 status=0; wait "$pid" || status=$?
@@ -139,9 +139,9 @@ sys.exit(bool(select.select([], [pipe], [], 0)[1]))' "$dir/pipe"
 }
 check "a full pipe delays further output" wait_until 10 pipe_is_full
 nmd_stop
-check "nmd stops" wait_until 10 said "lost the connection to nmd"
+check "nmd stops" wait_until 10 err_has "lost the connection to nmd"
 exec 7<&-
-check "the reader closes its pipe" wait_until 10 said "stdout is closed: killing"
+check "the reader closes its pipe" wait_until 10 err_has "stdout is closed: killing"
 nmd_start
 check "the container ends when nmd is running again and finds the pipe closed" wait_until 10 nothing_lives
 nothing_lives || nmctl kill --now unread >/dev/null
@@ -170,7 +170,7 @@ check "pause succeeds" nmctl pause web
 check "the container is paused" wait_until 10 in_state "$web" PAUSED
 like "show says that a paused guaranteed container is resumed at its deadline" "$(nmctl show "$web")" "resume at +20"
 nmctl wait --timeout 2s "$web" >/dev/null 2>"$err" || :
-check "wait names the pause" said "which is paused; will be resumed if still paused in"
+check "wait names the pause" err_has "which is paused; will be resumed if still paused in"
 check "resume succeeds" nmctl resume web
 check "the container runs again" wait_until 10 in_state "$web" RUNNING
 like "explain prints the latest decision about the container" "$(nmctl explain web)" "decision [0-9]+, "
@@ -224,7 +224,7 @@ nmctl run --detach --name fill -m 64M -- sleep 1000 >/dev/null
 wait_until 10 named_in_state fill RUNNING
 nmctl run --opportunistic --name patient -m 1000M -- true >"$out" 2>"$err" &
 pid=$!
-check "run prints the position in the queue and the queue reason" wait_until 10 said "queued at position 1: "
+check "run prints the position in the queue and the queue reason" wait_until 10 err_has "queued at position 1: "
 like "list prints the position in the queue" "$(nmctl list)" "patient +opportunistic +QUEUED #1"
 like "show prints the queue reason" "$(nmctl show patient)" "^queued +."
 status=0
@@ -263,7 +263,7 @@ status=0
 nmctl list >"$out" 2>"$err" || status=$?
 is "nmctl returns 3 if nmd is not running" "$status" 3
 [ -d /run/systemd/system ] && how='systemctl start nmd' || how='nmd &'
-check "the error message without nmd says how to start nmd" said "nmd is not running at $NMD_SOCKET; start it with '$how'"
+check "the error message without nmd says how to start nmd" err_has "nmd is not running at $NMD_SOCKET; start it with '$how'"
 
 # ---- the first command after a start of nmd
 
@@ -272,9 +272,9 @@ status=0
 nmctl --retry 700ms list >"$out" 2>"$err" || status=$?
 is "--retry ends with an error if nmd does not start in the given time" "$status" 3
 at_least "--retry waits for the given time" $(($(date +%s%3N) - begun)) 700
-check "--retry ends with the error message of a command without --retry" said "nmd is not running at $NMD_SOCKET"
+check "--retry ends with the error message of a command without --retry" err_has "nmd is not running at $NMD_SOCKET"
 nmctl --retry 3s list >"$out" 2>"$err" || :
-check "--retry prints what it waits for, and how long" said "waiting for nmd at $NMD_SOCKET, for up to 3s"
+check "--retry prints what it waits for, and how long" err_has "waiting for nmd at $NMD_SOCKET, for up to 3s"
 (sleep 0.5 && exec "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" \
     --slice "$slice" --backend direct ${node_proc:+--node-proc "$node_proc"} >>"$dir/nmd.log" 2>&1) &
 nmd_pid=$!

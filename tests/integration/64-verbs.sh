@@ -61,10 +61,10 @@ is "run --interactive keeps its input until the replacement starts" \
     "$(echo hello | nmctl run -i --replace --name slow "${low[@]}" -- cat 2>"$dir/err")" hello
 like "run reports that it waits for the end of the replaced container" \
     "$(cat "$dir/err")" 'waiting for the end of the container with the name slow'
-submit stubborn "${low[@]}" -- sh -c "trap : TERM; : >$dir/stubborn; while :; do sleep 0.1; done"
-stubborn=$id
-wait_until 10 test -e "$dir/stubborn"
-"$NMCTL" run -i --replace --name stubborn "${low[@]}" -- touch "$dir/came" </dev/null 2>"$dir/err" &
+submit traps-term "${low[@]}" -- sh -c "trap : TERM; : >$dir/traps-term; while :; do sleep 0.1; done"
+traps_term=$id
+wait_until 10 test -e "$dir/traps-term"
+"$NMCTL" run -i --replace --name traps-term "${low[@]}" -- touch "$dir/came" </dev/null 2>"$dir/err" &
 waiting=$!
 wait_until 10 grep -q 'waiting for the end' "$dir/err"
 kill -TERM "$waiting"
@@ -72,11 +72,11 @@ kill -INT "$waiting"
 wait "$waiting"
 like "two signals end an nmctl that waits for the name" "$?" '^(130|143)$'
 like "the ended nmctl says that it does not know the result" "$(cat "$dir/err")" 'interrupted before nmd answered'
-nmctl kill --now stubborn >/dev/null
-wait_until 10 in_state "$stubborn" COMPLETED
+nmctl kill --now traps-term >/dev/null
+wait_until 10 in_state "$traps_term" COMPLETED
 nmctl run "${low[@]}" -- true
-is "a replacement is not started if its client has exited" "$(nmctl list --all --json | jq -c 'map(select(.name == "stubborn") | .id)')" \
-    "[\"$stubborn\"]"
+is "a replacement is not started if its client has exited" "$(nmctl list --all --json | jq -c 'map(select(.name == "traps-term") | .id)')" \
+    "[\"$traps_term\"]"
 reconfigure preemption kill-grace 200ms
 
 # ---- events across restarts ------------------------------------------------------------------------------------------

@@ -224,10 +224,10 @@ next_nmd() { # starts an nmd that dies at the next step of the list, if the list
     fi
 }
 
-tell_story() { # STEP...
+run_story() { # STEP...
     local end=$((SECONDS + 200))
     left=("$@") problems=() give_up=
-    t="t$((++told))-"
+    t="t$((++n_stories))-"
     : >"$dir/nmd.log"
     next_nmd
     until story >"$dir/story.log" 2>&1 && nmd_alive; do
@@ -248,11 +248,11 @@ tell_story() { # STEP...
         next_nmd
         # if nmd has died again by now, the next nmd is compared
         snapshot && compare "$dir/list.before"
-        result "story $told: the next nmd has the same containers after a death at $name"
+        result "story $n_stories: the next nmd has the same containers after a death at $name"
     done 2>/dev/null
     [ "${#left[@]}" -eq 0 ] || problem "nmd never came by ${left[*]}"
     nmd_alive && snapshot && judge
-    result "story $told: all containers end as without a death"
+    result "story $n_stories: all containers end as without a death"
     # a failure of this story must not affect the next story
     nmd_stop
     nmd_start && nmctl undrain 2>/dev/null
@@ -273,11 +273,11 @@ is "docs/TESTING.md lists each fault step" "$(while read -r step; do
     grep -qE "(^|[ ])$step( |$)" "$here/../../docs/TESTING.md" || echo "$step"
 done <<<"$known")" ""
 
-told=0
+n_stories=0
 echo '[]' >"$dir/list"
 for story in "${stories[@]}"; do
     read -ra steps <<<"$(tr '\n' ' ' <<<"$story")"
-    tell_story "${steps[@]}"
+    run_story "${steps[@]}"
 done
 
 # ---- removal of ended containers ----------------------------------------------------------------

@@ -24,13 +24,13 @@ nmd_start
 # ---- deadlines ----------------------------------------------------------------------------------
 
 # These containers record each SIGTERM and keep running.
-stubborn() { # NAME
+ignores_term() { # NAME
     noting "$1" "${low[@]}" -- "trap 'echo term >>$runs/$1.terms' TERM; while :; do sleep 0.1; done"
     wait_until 5 in_state "$1" RUNNING
     wait_until 5 test -s "$runs/$1"
 }
-stubborn late
-stubborn early
+ignores_term late
+ignores_term early
 noting paused-late --opportunistic "${low[@]}" -- 'exec sleep 1000'
 noting paused-early --opportunistic "${low[@]}" -- 'exec sleep 1000'
 for name in late early paused-late paused-early; do wait_until 5 in_state $name RUNNING; done
@@ -76,7 +76,7 @@ node_memory 0
 nmctl kill --now paused-late >/dev/null
 
 # ---- a reload does not change a kill in progress, and a second kill request changes it ----
-stubborn late2
+ignores_term late2
 nmctl kill late2 >/dev/null
 nmd_stop
 nmd_start
@@ -85,7 +85,7 @@ check "after a restart, a container in its grace period can be killed immediatel
     wait_until 3 ended_as late2 "137 killed"
 
 # ---- a kill with a grace period continues without the journal ----
-stubborn late3
+ignores_term late3
 nmctl kill late3 >/dev/null
 wait_until 5 test -s "$runs/late3.terms"
 nmd_stop

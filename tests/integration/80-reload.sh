@@ -26,7 +26,7 @@ same() { # WHAT
     is "$1: no container was stopped or restarted" "$(field_of a .pid) $(field_of b .pid) $(state_of a) $(state_of b)" \
         "$pids RUNNING RUNNING"
 }
-told() { status_is '[.node.over_allocation_threshold.memory, .node.preemption_threshold.cpu,
+settings_are() { status_is '[.node.over_allocation_threshold.memory, .node.preemption_threshold.cpu,
     .queue.max_length, .node.sample.period_usec, .node.capacity.memory_bytes, .node.victim_order,
     .node.queue_order, .node.pause] | map(tostring) | join(" ")' "$1"; }
 
@@ -46,7 +46,7 @@ order = smallest-first
 period = 200ms
 END
 kill -HUP "$nmd_pid"
-check "SIGHUP applies all settings of the file" wait_until 5 told "0.5 0.9 3 200000 $((900 << 20)) app-fair smallest-first false"
+check "SIGHUP applies all settings of the file" wait_until 5 settings_are "0.5 0.9 3 200000 $((900 << 20)) app-fair smallest-first false"
 same "after SIGHUP"
 like "an event reports that the configuration was reloaded" "$(nmctl events)" 'configuration reloaded'
 now=$(status_of .counters.samples)
@@ -60,7 +60,7 @@ period = 100ms
 END
 check "nmctl config --reload succeeds" nmctl config --reload
 check "a setting that was removed from the file has its default again after a reload" \
-    told "0.8 0.95 500 100000 $((1000 << 20)) reverse-arrival fifo true"
+    settings_are "0.8 0.95 500 100000 $((1000 << 20)) reverse-arrival fifo true"
 same "after --reload"
 
 # ---- bad files ----
@@ -74,7 +74,7 @@ bad() { # NAME WORDS: a reload with the file from stdin is refused with these wo
     try "$NMD" --config "$nmd_conf" --check-config
     is "$1: --check-config refuses the file too" "$status" 1
     like "$1: --check-config prints the same error" "$err" "$2"
-    check "$1: the former settings stay in effect" told "0.8 0.95 500 100000 $((1000 << 20)) reverse-arrival fifo true"
+    check "$1: the former settings stay in effect" settings_are "0.8 0.95 500 100000 $((1000 << 20)) reverse-arrival fifo true"
 }
 bad "an unknown key" 'nmd\.conf:4.*perriod.*period' <<END
 [queue]

@@ -9,7 +9,7 @@
 
 capacity() { status_of '"\(.node.capacity.memory_bytes / 1048576 | floor) \(.node.capacity.vcores)"'; }
 capacity_is() { [ "$(capacity)" = "$1" ]; }
-told() { nmctl events --json | grep -q "$1"; }
+has_event() { nmctl events --json | grep -q "$1"; }
 
 node_proc_start 4000 4
 nmd_configure <<END
@@ -37,7 +37,7 @@ check "nmd adjusts the capacity to a small change after a delay" wait_until 15 c
 
 node_cpus 2
 check "the capacity shrinks when CPUs go offline" wait_until 5 capacity_is "1801 2"
-check "an event reports the number of online CPUs" wait_until 5 told "2 CPUs now: capacity is 1.8 GiB and 2 vcores"
+check "an event reports the number of online CPUs" wait_until 5 has_event "2 CPUs now: capacity is 1.8 GiB and 2 vcores"
 submit cpus3 -m 50M -c 3 -- sleep 300 2>/dev/null
 is "a request for more CPUs than the node has online is refused" "$(state_of cpus3)" null
 submit o1 --opportunistic -m 50M -c 1 -- sleep 300

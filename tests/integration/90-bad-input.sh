@@ -129,13 +129,13 @@ other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
 # --check-config prints the same messages as a refused start, and creates no file.
 sentence() { sed -E 's/^[0-9:.]+ nmd [a-z]+ +//' <<<"$err"; }
 refused() { # NAME WORDS OPTION...
-    local name=$1 words=$2 said
+    local name=$1 words=$2 printed
     shift 2
     daemon "$name, checked" 1 "$words" "${other[@]}" "$@" --check-config
-    said=$(sentence)
+    printed=$(sentence)
     is "nmd: $name: no file or cgroup is created" "$(ls -d "$dir"/new-* "$(nmd_cgroup_root)/$other_slice" 2>/dev/null)" ""
     daemon "$name" 1 "$words" "${other[@]}" "$@"
-    is "nmd: $name: a start prints the same error as --check-config" "$(sentence)" "$said"
+    is "nmd: $name: a start prints the same error as --check-config" "$(sentence)" "$printed"
     rm -rf "$dir"/new-*
     nmd_clean_slice "$other_slice"
 }

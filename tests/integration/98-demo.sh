@@ -59,7 +59,7 @@ done
 # ---- result messages of the demo --------
 python() { PYTHONPATH=$here/../demo /usr/bin/python3 -B -c "$1"; }
 says() { # NAME WORDS JOBS RATES FOREIGN: figures of two runs with over-allocation and two runs without
-    like "$1" "$(python "import compare; print(*compare.tell($3, $4, $5))")" "$2"
+    like "$1" "$(python "import compare; print(*compare.report($3, $4, $5))")" "$2"
 }
 quiet='[[0.02, 0.03], [0.02, 0.02]]'
 same='[[1000, 1010], [1005, 1015]]'
@@ -112,7 +112,7 @@ is lent out', 'services are quiet again', 'services are quiet: what they do not 
 is "the sentence about the other work on the node appears only with over-allocation" "$(python "import scenario
 for over in (True, False):
     cpu = scenario.Cpu(None, over)
-    cpu.looks.extend([0] * 6)
+    cpu.samples.extend([0] * 6)
     cpu.shares = lambda since=None: (0, 0.38)
     cpu.node = type('', (), {'own_cpu_seconds': lambda self: 0})()
     cpu.look([], print)")" "other work uses 38% of this machine's CPUs: that is not lent out

@@ -68,14 +68,14 @@ class Browser:
         os.write(self.write, json.dumps(whole).encode() + b"\0")
         until = time.monotonic() + 60
         while True:
-            said = self.message(until)
-            if said.get("id") == wanted:
-                if "error" in said:
-                    raise RuntimeError(f"{method}: {said['error']['message']}")
-                return said["result"]
-            self.hear(said.get("method"), said.get("params", {}))
+            answer = self.message(until)
+            if answer.get("id") == wanted:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                return answer["result"]
+            self.handle_event(answer.get("method"), answer.get("params", {}))
 
-    def hear(self, what, params):
+    def handle_event(self, what, params):
         if what == "Network.requestWillBeSent":
             self.asked.append(params["request"]["url"])
         elif what == "Runtime.exceptionThrown":
@@ -121,7 +121,7 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def heard(self):
+    def accessible_nodes(self):
         """Returns (role, name) of each element that a screen reader does not ignore."""
         nodes = self("Accessibility.getFullAXTree")["nodes"]
         return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in nodes if not n.get("ignored")]

@@ -23,7 +23,7 @@ status = dict(line.split(":\t", 1) for line in text_of("status").splitlines() if
 stat = text_of("stat").rsplit(")", 1)[1].split()
 
 
-def tell(name, *values):
+def fact(name, *values):
     print(f"{name}: {' '.join(str(v).strip() for v in values)}")
 
 
@@ -141,11 +141,11 @@ class Asked:
         self.ptrace(self.DETACH)
 
 
-def tell_prctls(prctl):
+def print_prctls(prctl):
     """Prints the values of prctl(OPTION). If the kernel lacks or forbids an option, prints the kernel's default."""
-    tell("machine check policy", {0: "late", 1: "early"}.get(prctl(34), "the host's"))
-    tell("I/O flusher", "yes" if prctl(58) == 1 else "no")
-    tell("memory-deny-write-execute, speculation, Landlock, core scheduling", "yes" if prctl(66) == 1 else "no")
+    fact("machine check policy", {0: "late", 1: "early"}.get(prctl(34), "the host's"))
+    fact("I/O flusher", "yes" if prctl(58) == 1 else "no")
+    fact("memory-deny-write-execute, speculation, Landlock, core scheduling", "yes" if prctl(66) == 1 else "no")
 
 
 def ask(pid):
@@ -153,57 +153,57 @@ def ask(pid):
     asked = Asked(pid)
     try:
         timers = [asked.call(36, which, asked.room) or asked.words(8) for which in range(3)]  # getitimer
-        tell("interval timers", "off" if timers == [(0,) * 8] * 3 else timers)
-        tell("securebits", asked.call(157, 27))  # prctl
-        tell_prctls(lambda *arguments: asked.call(157, *arguments, 0, 0, 0, 0))
-        tell("session keyring", max(asked.call(250, 0, -3, 0), -1))
+        fact("interval timers", "off" if timers == [(0,) * 8] * 3 else timers)
+        fact("securebits", asked.call(157, 27))  # prctl
+        print_prctls(lambda *arguments: asked.call(157, *arguments, 0, 0, 0, 0))
+        fact("session keyring", max(asked.call(250, 0, -3, 0), -1))
         for name, option in (("subreaper", 37), ("parent-death signal", 2)):
             asked.call(157, option, asked.room)
             value = asked.words(1)[0]
-            tell(name, {0: "no", 1: "yes"}[value] if name == "subreaper" else value)
+            fact(name, {0: "no", 1: "yes"}[value] if name == "subreaper" else value)
     finally:
         asked.leave()
 
 
-tell("signal dispositions", status["SigIgn"] if other else sys.argv[1])
-tell("signal mask", status["SigBlk"])
-tell("CPU affinity", status["Cpus_allowed_list"])
-tell("NUMA policy", numa_policy())
-tell("I/O class", re.sub(": prio.*", "", subprocess.run(["ionice", "-p", other or str(os.getpid())], capture_output=True,
+fact("signal dispositions", status["SigIgn"] if other else sys.argv[1])
+fact("signal mask", status["SigBlk"])
+fact("CPU affinity", status["Cpus_allowed_list"])
+fact("NUMA policy", numa_policy())
+fact("I/O class", re.sub(": prio.*", "", subprocess.run(["ionice", "-p", other or str(os.getpid())], capture_output=True,
                                                           text=True, check=True).stdout))
-tell("scheduling policy", stat[38], "own slice" if has_slice() else "usual slice")
-tell("nice", stat[16])
-tell("OOM score", text_of("oom_score_adj"))
-tell("resource limits", "files", limit("Max open files"), "core", limit("Max core file size"))
-tell("umask", status["Umask"])
-tell("supplementary groups", " ".join(sorted(status["Groups"].split(), key=int)))
-tell("ambient capabilities", status["CapAmb"])
-tell("other capabilities", status["CapInh"], status["CapPrm"], status["CapEff"], status["CapBnd"])
-tell("no_new_privs", status["NoNewPrivs"])
-tell("personality", text_of("personality"))
-tell("timer slack", text_of("timerslack_ns"))
-tell("audit user and session, security label", audit())
-tell("core dump filter", text_of("coredump_filter"))
+fact("scheduling policy", stat[38], "own slice" if has_slice() else "usual slice")
+fact("nice", stat[16])
+fact("OOM score", text_of("oom_score_adj"))
+fact("resource limits", "files", limit("Max open files"), "core", limit("Max core file size"))
+fact("umask", status["Umask"])
+fact("supplementary groups", " ".join(sorted(status["Groups"].split(), key=int)))
+fact("ambient capabilities", status["CapAmb"])
+fact("other capabilities", status["CapInh"], status["CapPrm"], status["CapEff"], status["CapBnd"])
+fact("no_new_privs", status["NoNewPrivs"])
+fact("personality", text_of("personality"))
+fact("timer slack", text_of("timerslack_ns"))
+fact("audit user and session, security label", audit())
+fact("core dump filter", text_of("coredump_filter"))
 merged = re.search(r"^ksm_merge_any: (\w+)", text_of("ksm_stat"), re.M) if os.path.exists(f"{proc}/ksm_stat") else None
-tell("memory merging", merged[1] if merged else "no")
-tell("huge pages switched off", {"0": "yes", "1": "no"}[status.get("THP_enabled", "1")])
-tell("standard descriptors", re.sub(r"/.*/|:\[\d+\]", "", link("fd/0")))
-tell("other descriptors", descriptors())
-tell("environment", "hostile" if "HOSTILE=yes" in text_of("environ").split("\0") else "not its parent's")
-tell("working directory", link("cwd"))
-tell("root directory, namespaces, seccomp filters", link("root"), link("ns/uts"), "mode", status["Seccomp"])
-tell("session", "own" if stat[3] == (other or str(os.getpid())) else stat[3])
+fact("memory merging", merged[1] if merged else "no")
+fact("huge pages switched off", {"0": "yes", "1": "no"}[status.get("THP_enabled", "1")])
+fact("standard descriptors", re.sub(r"/.*/|:\[\d+\]", "", link("fd/0")))
+fact("other descriptors", descriptors())
+fact("environment", "hostile" if "HOSTILE=yes" in text_of("environ").split("\0") else "not its parent's")
+fact("working directory", link("cwd"))
+fact("root directory, namespaces, seccomp filters", link("root"), link("ns/uts"), "mode", status["Seccomp"])
+fact("session", "own" if stat[3] == (other or str(os.getpid())) else stat[3])
 if not other:
-    tell("interval timers", "off" if all(signal.getitimer(t) == (0, 0) for t in
+    fact("interval timers", "off" if all(signal.getitimer(t) == (0, 0) for t in
                                          (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)) else "on")
-    tell("securebits", libc.prctl(27, 0, 0, 0, 0))
-    tell_prctls(lambda option: libc.prctl(option, 0, 0, 0, 0))
-    tell("session keyring", libc.syscall(KEYCTL, 0, -3, 0))
+    fact("securebits", libc.prctl(27, 0, 0, 0, 0))
+    print_prctls(lambda option: libc.prctl(option, 0, 0, 0, 0))
+    fact("session keyring", libc.syscall(KEYCTL, 0, -3, 0))
     flag = ctypes.c_int(-1)
     libc.prctl(37, ctypes.byref(flag), 0, 0, 0)
-    tell("subreaper", {0: "no"}.get(flag.value, flag.value))
+    fact("subreaper", {0: "no"}.get(flag.value, flag.value))
     libc.prctl(2, ctypes.byref(flag), 0, 0, 0)
-    tell("parent-death signal", flag.value)
-    tell("orphan", orphans_parent())
+    fact("parent-death signal", flag.value)
+    fact("orphan", orphans_parent())
 elif X86:
     ask(other)

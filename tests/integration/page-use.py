@@ -10,7 +10,7 @@ from browser import Browser
 chromium, where, url, part = sys.argv[1:]
 
 
-def tell(name, value):
+def fact(name, value):
     print(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}", flush=True)
 
 
@@ -39,36 +39,36 @@ def choose(b, selector, value):
 
 def look_at_list(b):
     b.until(NAMES + ".length >= 5")
-    tell("names", b.ask(NAMES))
-    tell("fits", b.ask("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.scroll'))"))
+    fact("names", b.ask(NAMES))
+    fact("fits", b.ask("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.scroll'))"))
     for name in ("web-server", "batch-1", "batch-2", "short"):
-        tell("state of " + name, cell(b, name, "State"))
-    tell("user", cell(b, "web-server", "User"))
-    tell("memory", cell(b, "web-server", "Memory"))
-    tell("cores", cell(b, "batch-1", "Cores"))
-    tell("age", cell(b, "web-server", "Age"))
-    tell("exit", cell(b, "short", "Exit"))
-    tell("why", cell(b, "batch-2", "Why"))
+        fact("state of " + name, cell(b, name, "State"))
+    fact("user", cell(b, "web-server", "User"))
+    fact("memory", cell(b, "web-server", "Memory"))
+    fact("cores", cell(b, "batch-1", "Cores"))
+    fact("age", cell(b, "web-server", "Age"))
+    fact("exit", cell(b, "short", "Exit"))
+    fact("why", cell(b, "batch-2", "Why"))
 
 
 def sort_and_filter(b):
     b.click("#list th[data-key=memory] button")
-    tell("by memory", b.ask(NAMES)[0])
-    tell("sorted", b.ask("[...document.querySelectorAll('#list th')].filter(e => e.ariaSort !== 'none').map(e => e.dataset.key + ' ' + e.ariaSort).join()"))
+    fact("by memory", b.ask(NAMES)[0])
+    fact("sorted", b.ask("[...document.querySelectorAll('#list th')].filter(e => e.ariaSort !== 'none').map(e => e.dataset.key + ' ' + e.ariaSort).join()"))
     b.click("#list th[data-key=memory] button")
-    tell("the other way", b.ask("document.querySelector('#list th[data-key=memory]').ariaSort"))
-    tell("to be searched", b.ask("document.getElementById('search').placeholder"))
+    fact("the other way", b.ask("document.querySelector('#list th[data-key=memory]').ariaSort"))
+    fact("to be searched", b.ask("document.getElementById('search').placeholder"))
     search(b, "application_1410901177871_0001 BATCH")
-    tell("searched", sorted(b.ask(NAMES)))
-    tell("told", b.ask("document.getElementById('found').textContent"))
+    fact("searched", sorted(b.ask(NAMES)))
+    fact("told", b.ask("document.getElementById('found').textContent"))
     search(b, " ")
     choose(b, "#filter-state", "QUEUED")
-    tell("queued", b.ask(NAMES))
+    fact("queued", b.ask(NAMES))
     choose(b, "#filter-state", "Failed")
-    tell("failed", b.ask(NAMES))
+    fact("failed", b.ask(NAMES))
     choose(b, "#filter-state", "live")
     choose(b, "#filter-type", "GUARANTEED")
-    tell("guaranteed", sorted(b.ask(NAMES)))
+    fact("guaranteed", sorted(b.ask(NAMES)))
     choose(b, "#filter-type", "")
     choose(b, "#filter-state", "")
 
@@ -81,23 +81,23 @@ def use_keys(b):
         if b.ask("document.activeElement.className") == "name":
             break
     name = focused(b)
-    tell("focus is on a row", name in b.ask(NAMES))
+    fact("focus is on a row", name in b.ask(NAMES))
     b.key("Enter")
     b.until(DETAIL + ".open")
-    tell("focus is inside", b.ask(DETAIL + ".contains(document.activeElement)"))
+    fact("focus is inside", b.ask(DETAIL + ".contains(document.activeElement)"))
     b.key("Escape")
     b.until(f"!{DETAIL}.open")
-    tell("focus comes back", focused(b) == name)
+    fact("focus comes back", focused(b) == name)
     b.ask("window.seen = 0; new MutationObserver(() => window.seen++).observe(document.getElementById('list'), { subtree: true, characterData: true, childList: true })")
     b.until("window.seen > 0")
     b.click("#list th[data-key=name] button")
     b.key("Tab")
-    tell("keys sort", (b.ask("document.querySelector('#list th[data-key=app] button').focus()"), b.key("Space"),
+    fact("keys sort", (b.ask("document.querySelector('#list th[data-key=app] button').focus()"), b.key("Space"),
                        b.ask("document.querySelector('#list th[data-key=app]').ariaSort"))[2])
     b.ask("document.querySelector('#list tbody .name').focus()")
     name, before = focused(b), b.ask("window.seen")
     b.until(f"window.seen > {before}")
-    tell("focus stays", focused(b) == name)
+    fact("focus stays", focused(b) == name)
 
 
 def open_row(b, name):
@@ -114,74 +114,74 @@ def text(b, id):
 def look_at_detail(b):
     open_row(b, "batch-1")
     b.until("document.getElementById('detail-decisions').innerText.includes('Paused')")
-    tell("its name", text(b, "detail-name"))
-    tell("it is", text(b, "detail-now"))
-    tell("facts", text(b, "detail-facts"))
-    tell("decided", text(b, "detail-decisions"))
+    fact("its name", text(b, "detail-name"))
+    fact("it is", text(b, "detail-now"))
+    fact("facts", text(b, "detail-facts"))
+    fact("decided", text(b, "detail-decisions"))
     contrast(b, "container")
     b.picture(f"{where}/{part}-detail.png", whole=False)
     b.key("Escape")
     open_row(b, "nasty")
-    tell("output is shown", not b.ask("document.getElementById('detail-output').hidden"))
+    fact("output is shown", not b.ask("document.getElementById('detail-output').hidden"))
     if part == "tcp":
         return
     b.until("document.getElementById('detail-log').textContent.includes('</pre>')")
-    tell("stdout", b.ask("document.getElementById('detail-log').textContent"))
+    fact("stdout", b.ask("document.getElementById('detail-log').textContent"))
     b.click("#detail-output button[data-stream=stderr]")
     b.until("document.getElementById('detail-log').textContent.includes('second')")
-    tell("stderr", b.ask("document.getElementById('detail-log').textContent"))
-    tell("pressed", b.ask("document.querySelector('#detail-output [aria-pressed=true]').textContent"))
+    fact("stderr", b.ask("document.getElementById('detail-log').textContent"))
+    fact("pressed", b.ask("document.querySelector('#detail-output [aria-pressed=true]').textContent"))
     b.key("Escape")
 
 
 def look_at_past(b):
-    tell("ended app", " ".join(b.ask("[...document.querySelectorAll('#apps tbody tr')].find(r => r.innerText.includes('_0002')).innerText").split()))
-    tell("range", b.ask("document.querySelector('.range [aria-pressed=true]').textContent + ', ' + document.getElementById('axis').innerText.split('\\n')[0]"))
+    fact("ended app", " ".join(b.ask("[...document.querySelectorAll('#apps tbody tr')].find(r => r.innerText.includes('_0002')).innerText").split()))
+    fact("range", b.ask("document.querySelector('.range [aria-pressed=true]').textContent + ', ' + document.getElementById('axis').innerText.split('\\n')[0]"))
     for minutes, first in ((60, "1 h ago"), (360, "6 h ago"), (1440, "1 d ago")):
         b.click(f".range [data-minutes='{minutes}']")
         b.until(f"document.getElementById('axis').innerText.startsWith('{first}')")
-    tell("range of a day", b.ask("document.querySelector('.range [aria-pressed=true]').textContent"))
+    fact("range of a day", b.ask("document.querySelector('.range [aria-pressed=true]').textContent"))
     b.until("performance.getEntriesByType('resource').some(e => e.name.endsWith('/v1/history?span_usec=86400000000'))")
     b.picture(f"{where}/{part}-day.png")
     b.click(".range [data-minutes='10']")
 
 
 def look_at_tcp(b):
-    tell("heads", b.ask("[...document.querySelectorAll('#list th')].map(e => e.dataset.key).join()"))
-    tell("to be searched", b.ask("document.getElementById('search').placeholder"))
+    fact("heads", b.ask("[...document.querySelectorAll('#list th')].map(e => e.dataset.key).join()"))
+    fact("to be searched", b.ask("document.getElementById('search').placeholder"))
     look_at_detail(b)
-    tell("text", "marked" in b.ask("document.body.innerText"))
+    fact("text", "marked" in b.ask("document.body.innerText"))
 
 
 def look_at_nothing(b):
     """Opens the page as a user without containers."""
-    tell("told", b.ask("document.getElementById('found').textContent"))
-    tell("error", b.ask("document.getElementById('error').textContent"))
-    tell("decisions", b.ask("document.getElementById('decisions').offsetWidth"))
-    tell("apps", b.ask("document.getElementById('apps').hidden"))
+    fact("told", b.ask("document.getElementById('found').textContent"))
+    fact("error", b.ask("document.getElementById('error').textContent"))
+    fact("decisions", b.ask("document.getElementById('decisions').offsetWidth"))
+    fact("apps", b.ask("document.getElementById('apps').hidden"))
     b.until("performance.getEntriesByType('resource').filter(e => e.name.endsWith('/v1/status')).length > 1")
-    tell("asked once", len([u for u in b.asked if "/v1/decisions" in u]))
+    fact("asked once", len([u for u in b.asked if "/v1/decisions" in u]))
 
 
 def is_harmless(b):
-    tell("made markup", b.ask("document.querySelectorAll('#made, main b, main img, dialog img').length"))
-    tell("ran", b.ask("'ran' in window"))
+    fact("made markup", b.ask("document.querySelectorAll('#made, main b, main img, dialog img').length"))
+    fact("ran", b.ask("'ran' in window"))
 
 
-def hear(b):
-    heard = b.heard()
+def print_names(b):
+    nodes = b.accessible_nodes()
     for role in ("main", "table", "searchbox", "rowgroup"):
-        tell("hears " + role, any(r == role for r, _ in heard))
-    tell("hears heads", [n for r, n in heard if r == "columnheader" and n.startswith(("Container", "State", "Why"))])
-    tell("hears charts", [n for r, n in heard if r in ("img", "image") and "capacity used" in n][:1])
-    tell("without a name", [r for r, n in heard if r in ("button", "searchbox", "combobox", "table", "dialog") and not n])
+        fact("hears " + role, any(r == role for r, _ in nodes))
+    fact("hears heads", [n for r, n in nodes if r == "columnheader" and n.startswith(("Container", "State", "Why"))])
+    fact("hears charts", [n for r, n in nodes if r in ("img", "image") and "capacity used" in n][:1])
+    fact("without a name", [r for r, n in nodes if r in ("button", "searchbox", "combobox", "table", "dialog") and not n])
 
 
 def is_readable(b, width):
-    tell("width", b.ask("document.documentElement.scrollWidth") <= width)
+    fact("width", b.ask("document.documentElement.scrollWidth") <= width)
     # a word that is broken letter by letter is in a box that is many times higher than wide
-    tell("narrow", b.ask("[...document.querySelectorAll('td, .name, li, dd, h2')].filter(e => e.offsetWidth > 0 && e.innerText.length > 3 && e.offsetWidth < 40).map(e => e.innerText)"))
-    tell("small", b.ask("[...document.querySelectorAll('td, li, dd, button, label')].filter(e => e.offsetWidth > 0 && parseFloat(getComputedStyle(e).fontSize) < 12).length"))
+    fact("narrow", b.ask("[...document.querySelectorAll('td, .name, li, dd, h2')].filter(e => e.offsetWidth > 0 && e.innerText.length > 3 && e.offsetWidth < 40).map(e => e.innerText)"))
+    fact("small", b.ask("[...document.querySelectorAll('td, li, dd, button, label')].filter(e => e.offsetWidth > 0 && parseFloat(getComputedStyle(e).fontSize) < 12).length"))
 
 
 def contrast(b, of):
@@ -189,7 +189,7 @@ def contrast(b, of):
     for dark in (not b.dark, b.dark):
         b.colours(dark)
         b.picture(f"{where}/{part}-{of}-{'dark' if dark else 'light'}.png", whole=False)
-        tell(f"contrast of the {of}, {'dark' if dark else 'light'}", least_contrast(b))
+        fact(f"contrast of the {of}, {'dark' if dark else 'light'}", least_contrast(b))
 
 
 def least_contrast(b):
@@ -215,7 +215,7 @@ def walk(b):
         return
     look_at_list(b)
     contrast(b, "list")
-    hear(b)
+    print_names(b)
     b.picture(f"{where}/{part}.png")
     if part == "phone":
         b.ask("document.getElementById('list-title').scrollIntoView()")
@@ -235,7 +235,7 @@ try:
     walk(b)
     is_harmless(b)
     host = url.split("/")[2]
-    tell("asked elsewhere", sorted({u for u in b.asked if not u.startswith(("http://" + host + "/", "data:", "about:"))}))
-    tell("complaints", b.complaints)
+    fact("asked elsewhere", sorted({u for u in b.asked if not u.startswith(("http://" + host + "/", "data:", "about:"))}))
+    fact("complaints", b.complaints)
 finally:
     b.close()
