@@ -127,11 +127,11 @@ for alpha, beta in ((0.8, 0.95), (0.95, 0.99), (0.999, 1)):
           f"{change[4]:+8.1%}")
 END
 }
-tell() {
+print_lines() {
     while IFS= read -r line; do diag "$line"; done
 }
 set -o pipefail
-table | tell || not_ok "the measurement runs to its end" "$(tail -n 5 "$NMD_VM_STATE/errors")"
+table | print_lines || not_ok "the measurement runs to its end" "$(tail -n 5 "$NMD_VM_STATE/errors")"
 conf
 ok "measured"
 done_testing

@@ -23,9 +23,9 @@ promises() { [ "$(promised)" -ge "$1" ] && [ "$(promised)" -le "$2" ]; }
 hog='import time
 available = int(next(l for l in open("/proc/meminfo") if l.startswith("MemAvailable")).split()[1]) >> 10
 held = []
-def take(n, said):
+def take(n, mark):
     held.extend(b"%08d" % i * 131072 for i in range(n))
-    open("/var/tmp/outside-" + said, "w").write(str(len(held)))
+    open("/var/tmp/outside-" + mark, "w").write(str(len(held)))
 take(available + 150, "full")
 while True:
     try: n = int(open("/var/tmp/outside-more").read())
@@ -34,7 +34,7 @@ while True:
     time.sleep(0.2)
 take(n, "fuller")
 time.sleep(10000)'
-said() { [ -s "/var/tmp/outside-$1" ]; }
+has_mark() { [ -s "/var/tmp/outside-$1" ]; }
 reads='f = open("/var/tmp/outside-%s", "rb", buffering=0)
 while f.read(1 << 20): pass
 import time
@@ -60,7 +60,7 @@ echo 450 >/proc/sys/vm/nr_hugepages
 at_exit 'echo 0 >/proc/sys/vm/nr_hugepages'
 diag "$(cat /proc/sys/vm/nr_hugepages) huge pages of 2 MiB are reserved"
 systemd-run -q --unit=outside-hog -p OOMScoreAdjust=900 python3 -c "$hog"
-check "a process outside the slice takes all available memory" wait_until 150 said full
+check "a process outside the slice takes all available memory" wait_until 150 has_mark full
 kept=$(holds) cache=$(mib_of "$o" file)
 diag "a hog outside has $(cat /var/tmp/outside-full) MiB; $cache MiB of idle page cache, $kept MiB of the guaranteed container's memory"
 at_least "the guaranteed container keeps its memory (MiB)" "$kept" 125
@@ -76,7 +76,7 @@ systemctl stop nmd.service
 systemctl set-property --runtime nm.slice MemoryLow=0
 check "memory.low of the slice is 0" wait_until 20 promises 0 0
 echo 250 >/var/tmp/outside-more
-check "the process outside takes a little more memory" wait_until 150 said fuller
+check "the process outside takes a little more memory" wait_until 150 has_mark fuller
 diag "the guaranteed container uses $(holds) MiB, $(($(cat "$slice/nm-$g.scope/memory.swap.current") >> 20)) MiB are in swap"
 check "without memory.low of the slice, the guaranteed container loses memory" [ "$(holds)" -le 90 ]
 systemctl stop outside-hog

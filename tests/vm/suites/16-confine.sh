@@ -91,12 +91,12 @@ conf "[containers]" "private-ipc = no"
 nmctl config --reload >/dev/null
 is "a container without an IPC namespace allocates shared memory" "$(leave)" left
 at_least "shared memory of a container without an IPC namespace remains when the container ends" "$(held)" 110
-told() { nmctl status | grep -q 'in nm.slice belong to no container'; }
-check "status reports the remaining shared memory" wait_until 20 told
+reports_memory() { nmctl status | grep -q 'in nm.slice belong to no container'; }
+check "status reports the remaining shared memory" wait_until 20 reports_memory
 at_least "the remaining shared memory is counted as used" "$(status_of '.node.used_or_reserved.memory_bytes / 1048576 | floor')" 110
 rm /dev/shm/left
 ipcrm -M 0x6e6d
-check "status no longer reports the shared memory after its removal" wait_until 20 eval '! told'
+check "status no longer reports the shared memory after its removal" wait_until 20 eval '! reports_memory'
 
 conf "[containers]" "confine = no"
 nmctl config --reload >/dev/null

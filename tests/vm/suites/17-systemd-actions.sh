@@ -33,8 +33,8 @@ like "nmctl explain says that the scope was stopped" \
 begin deaf sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done'
 wait_until 20 eval '[ "$(nmctl logs "$id")" = deaf ]'
 systemctl stop --no-block "$scope"
-told() { nmctl show --json "$id" | jq -r .message | grep -q "systemd is stopping its scope"; }
-check "nmctl show reports the stop while the container ignores SIGTERM" wait_until 20 told
+reports_stop() { nmctl show --json "$id" | jq -r .message | grep -q "systemd is stopping its scope"; }
+check "nmctl show reports the stop while the container ignores SIGTERM" wait_until 20 reports_stop
 is "the container that ignores SIGTERM is still running" "$(state_of "$id")" RUNNING
 like "nmctl explain reports that systemd is stopping the scope" "$(nmctl explain "$id")" "now RUNNING: systemd is stopping its scope"
 systemctl kill -s KILL "$scope"

@@ -14,20 +14,20 @@ quick_nmd "[node]" "memory = 400M" "[preemption]" "cpu-samples = 100" "squeeze =
 for i in g1 g2 g3 o1 o2 o3 o4 o5 o6; do
     truncate -s 75M "/var/tmp/cache-$i" # reading a hole also fills page cache, and needs no disk space
 done
-reader=(python3 "$NMD_VM_DATA/reader.py" 20 /tmp/cache-wish)
+reader=(python3 "$NMD_VM_DATA/reader.py" 20 /tmp/cache-request)
 stat_of() { field "$cg/nm.slice/nm-$1.scope/memory.stat" "$2"; }
-has_read() { [ "$(cat /tmp/cache-wish.done 2>/dev/null)" = "$1" ]; }
+has_read() { [ "$(cat /tmp/cache-request.done 2>/dev/null)" = "$1" ]; }
 
 # ---- a guaranteed container at its own limit -----------------------------------------------------
 
-rm -f /tmp/cache-wish*
+rm -f /tmp/cache-request*
 g=$(nmctl run -D -m 160M -c 0.5 -- "${reader[@]}" /var/tmp/cache-g{1,2,3})
 check "a guaranteed container is running" wait_until 60 in_state "$g" RUNNING
 for i in 1 2 3 4 5 6; do
     nmctl run --opportunistic -m 120M -c 0.1 -- dd "if=/var/tmp/cache-o$i" of=/dev/null bs=1M 2>/dev/null
 done
 at_least "opportunistic containers fill the slice with page cache" "$(cat $cg/nm.slice/memory.current)" $((380 << 20))
-echo one >/tmp/cache-wish
+echo one >/tmp/cache-request
 check "the guaranteed container reads more file data than its limit" wait_until 60 has_read one
 is "the guaranteed container is still running" "$(state_of "$g")" RUNNING
 is "the kernel's OOM killer has killed no process" "$(field $cg/nm.slice/memory.events oom_kill)" 0
@@ -35,7 +35,7 @@ is "the kernel's OOM killer has killed no process" "$(field $cg/nm.slice/memory.
 # ---- memory that the guaranteed container uses only for page cache --------------------------------
 
 rm -f /var/tmp/cache-o*
-echo two >/tmp/cache-wish
+echo two >/tmp/cache-request
 check "the guaranteed container reads its files again" wait_until 60 has_read two
 before=$(stat_of "$g" file)
 at_least "page cache of the guaranteed container fills its limit (MiB)" $((before >> 20)) 80

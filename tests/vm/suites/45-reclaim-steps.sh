@@ -19,7 +19,7 @@ reclaims() { # prints the outcomes of the decisions to reclaim, in order
 }
 # The first nmd may die after its worker has finished. A reclaim for which swap is too slow is reported as failed, and is
 # started again.
-told() { [[ "$(reclaims)" =~ ^failed(\ failed|\ done)*\ done$ || ($step = after-* && "$(reclaims)" =~ ^failed(\ failed)*$) ]]; }
+is_completed() { [[ "$(reclaims)" =~ ^failed(\ failed|\ done)*\ done$ || ($step = after-* && "$(reclaims)" =~ ^failed(\ failed)*$) ]]; }
 
 # Only the first nmd dies. The next nmd passes the same step without dying.
 mkdir -p /run/systemd/system/nmd.service.d
@@ -52,7 +52,7 @@ for step in before-reclaim:1 after-reclaim:1; do
     is "$step: the container's cgroup stays frozen" \
         "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
     check "$step: the container's memory is moved to swap" wait_until 90 swapped
-    check "$step: the next nmd completes the reclaim, and the decision record has an outcome" wait_until 200 told ||
+    check "$step: the next nmd completes the reclaim, and the decision record has an outcome" wait_until 200 is_completed ||
         diag "$(nmctl explain --json "$idle" | jq -c '.[] | select(.kind == "reclaim")')"
     is "$step: no container is killed, and the pause has the same deadline" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \

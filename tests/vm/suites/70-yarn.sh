@@ -18,10 +18,10 @@ check "the ResourceManager and the application master on the host respond" wait_
 yarn_site 700
 mkdir -p /etc/nmd/nmd.conf.d # other suites write their settings here, so the undo must not remove this directory
 chown daemon: $local $logs # the owner that another NodeManager's directories have
-said=$(nmd --yarn-setup /etc/hadoop/conf) || diag "$said"
-like "nmd --yarn-setup writes the drop-in of the unit" "$said" "made    /etc/systemd/system/nmd.service.d/50-yarn.conf"
-like "the setup reports that the ResourceManager answers" "$said" "ResourceManager $host:$tracker_port .*answers"
-like "the setup changes the owner of the directories to root" "$said" "changed $local: .* to 0:0 and 0755"
+printed=$(nmd --yarn-setup /etc/hadoop/conf) || diag "$printed"
+like "nmd --yarn-setup writes the drop-in of the unit" "$printed" "made    /etc/systemd/system/nmd.service.d/50-yarn.conf"
+like "the setup reports that the ResourceManager answers" "$printed" "ResourceManager $host:$tracker_port .*answers"
+like "the setup changes the owner of the directories to root" "$printed" "changed $local: .* to 0:0 and 0755"
 systemctl daemon-reload
 like "systemd uses the addresses of the drop-in" "$(unit_prop nmd.service IPAddressAllow)" "${host//./\\.}"
 swapoff -a
