@@ -28,7 +28,7 @@ class Batch:
         s = self.size
         return [sys.executable, "-E", "-S", str(HERE / "job.py"), str(s.rounds), str(s.wait), str(s.units), str(s.held_mib)]
 
-    def submit(self, queued, say):
+    def submit(self, queued, report):
         """Submits jobs until N_WAITING wait, fewer if nmd's queue is full."""
         for _ in range(plan.N_WAITING - queued):
             name = self.again.pop(0) if self.again else self.next_name()
@@ -39,12 +39,12 @@ class Batch:
             if "queue" in r.stderr:
                 self.again.insert(0, name)
             else:
-                self.fail(name, r.stderr.strip(), say)
+                self.fail(name, r.stderr.strip(), report)
             return
 
-    def fail(self, name, why, say):
+    def fail(self, name, why, report):
         self.failed.append((name, why))
-        say(f"{name} failed: {why}")
+        report(f"{name} failed: {why}")
 
     def last_words(self, container):
         """Returns the last line of the output of a failed job."""
@@ -52,7 +52,7 @@ class Batch:
         lines = (words.stderr + words.stdout).strip().splitlines()
         return f" ({lines[-1][:100]})" if lines else ""
 
-    def look(self, containers, say):
+    def look(self, containers, report):
         for c in containers:
             if c["state"] == "PAUSED":
                 self.paused_id = c["id"]
@@ -62,22 +62,22 @@ class Batch:
             del self.live[c["id"]]
             if c["exit_reason"] == "exited" and c["exit_code"] == 0:
                 self.done.add(name)
-                say(f"{name} is done")
+                report(f"{name} is done")
             elif c["exit_reason"] in TAKEN_BACK:
                 self.retries += 1
                 self.again.append(name)
-                say(f"{name} was killed ({c['exit_reason']}) and is tried again")
+                report(f"{name} was killed ({c['exit_reason']}) and is tried again")
             else:
-                self.fail(name, f"{c['exit_reason']}, exit code {c['exit_code']}{self.last_words(c['id'])}", say)
+                self.fail(name, f"{c['exit_reason']}, exit code {c['exit_code']}{self.last_words(c['id'])}", report)
 
 
-def tell_changes(containers, before, say):
+def report_changes(containers, before, report):
     for c in containers:
         was, now = before.get(c["id"]), c["state"]
         before[c["id"]] = now
         if was == now or c["execution_type"] != "OPPORTUNISTIC":
             continue
         if now == "PAUSED":
-            say(f"{c['name']} is paused: CPU is needed")
+            report(f"{c['name']} is paused: CPU is needed")
         elif now == "RUNNING" and was in ("PAUSED", "RESUMING"):
-            say(f"{c['name']} is resumed")
+            report(f"{c['name']} is resumed")

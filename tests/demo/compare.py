@@ -26,16 +26,16 @@ def difference(some, others):
     return apart, noise, abs(apart) > 2 * noise
 
 
-def tell_jobs(on, off):
+def report_jobs(on, off):
     """Returns a sentence on the number of completed jobs with over-allocation and without."""
     d = difference(on, off)
     if d is None:
         return "Batch jobs: no result, since a run has no figure."
-    told = f"{mean(on):g} instead of {mean(off):g}"
+    values = f"{mean(on):g} instead of {mean(off):g}"
     if not d[2]:
-        return f"Batch jobs: no result. {told} is within the noise: two runs of the same kind differ by {d[1]:g}."
+        return f"Batch jobs: no result. {values} is within the noise: two runs of the same kind differ by {d[1]:g}."
     times = f", {mean(on) / mean(off):.1f} times as many" if mean(off) > 0 else ""
-    return f"Batch jobs: {told} were done ({abs(d[0]) / max(1, mean(off)):.0%} {'more' if d[0] > 0 else 'fewer'}{times})."
+    return f"Batch jobs: {values} were done ({abs(d[0]) / max(1, mean(off)):.0%} {'more' if d[0] > 0 else 'fewer'}{times})."
 
 
 def is_as_fast(on, off):
@@ -48,7 +48,7 @@ def is_as_fast(on, off):
     return abs(d[0]) + error <= AS_FAST * mean(off)
 
 
-def tell_speed(on, off):
+def report_speed(on, off):
     """Returns a sentence on the speed of guaranteed work. The speed is the share of its needed CPU that it got. This share does
     not change with the machine's own speed, other than the amount of completed work. Over-allocation can't make guaranteed work
     faster, so a gain is noise."""
@@ -71,7 +71,7 @@ def has_result(jobs, speeds, foreign):
         abs(mean(speeds[0]) - mean(speeds[1])) <= AS_FAST * mean(speeds[1])
 
 
-def tell(jobs, speeds, foreign):
+def report(jobs, speeds, foreign):
     """Returns the sentences at the end. Each argument has figures of the runs with over-allocation and of the runs without.
     speeds: shares of the needed CPU; foreign: use by other programs of the machine, as shares of its CPUs."""
     shares = [*foreign[0], *foreign[1]]
@@ -79,4 +79,4 @@ def tell(jobs, speeds, foreign):
         return [f"No result: other work used {min(shares):.0%} to {max(shares):.0%} of this machine's CPUs during the runs. nmd "
                 "lends out only what is really free, and other work may have made any difference between the runs. Try again when "
                 "the machine is idle, or see a recorded run: ./demo --replay."]
-    return [tell_jobs(*jobs), tell_speed(*speeds)]
+    return [report_jobs(*jobs), report_speed(*speeds)]

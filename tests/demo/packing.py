@@ -108,19 +108,19 @@ class Picture(progress.Screen):
             self.gauge.step(what)
         if not self.live:
             return
-        self.gauge.heard()
+        self.gauge.on_output()
         lines = [f"\033[1mTen nodes of {SLOTS} slots: {TITLES[mode]}\033[0m", what, ""] + bars(nodes, True) + [""]
         lines += [f"  empty nodes, {name:<8}{' '.join(map(str, counts))}" for name, counts in self.empties.items()]
         lines += ["", "\033[90m  █ container  · free slot  │ threshold   (Ctrl-C ends it)\033[0m"]
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
         sys.stdout.flush()
 
-    def tell(self, nodes, what):
+    def report(self, nodes, what):
         """Prints a permanent line for readers of a log, with the bars if they are the subject."""
         if not self.live:
             counts = sorted(nodes.values(), reverse=True)
             print(f"  {what + ':':<34} {' '.join(f'{c:2}' for c in counts)}   {counts.count(0)} empty", flush=True)
-            self.gauge.heard()
+            self.gauge.on_output()
 
 
 def watch(cluster, picture, mode, what, seconds):
@@ -161,7 +161,7 @@ def step(cluster, picture, mode, what, requests):
         cluster.settle()
     nodes = watch(cluster, picture, mode, what, 0.8)
     picture.empties[mode].append(list(nodes.values()).count(0))
-    picture.tell(nodes, what if len(what) < 34 else what.split(":")[0])
+    picture.report(nodes, what if len(what) < 34 else what.split(":")[0])
     return nodes
 
 

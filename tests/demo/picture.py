@@ -75,20 +75,20 @@ def summed_up(frame):
 class Picture(progress.Screen):
     """live: draws on a terminal. Otherwise prints a line for each event."""
 
-    def __init__(self, live, heard=lambda: None):
-        self.live, self.heard = live, heard
+    def __init__(self, live, on_output=lambda: None):
+        self.live, self.on_output = live, on_output
         self.lanes = collections.OrderedDict()  # number -> [name, type, cells, last symbol]
         self.ticks = 0
-        self.said = []
+        self.messages = []
         self.columns, self.rows = shutil.get_terminal_size((100, 30))
 
     def show(self, title, length, phase, frame):
         for text in frame["said"]:
-            self.said.append(f"{frame['t']:5.1f}s  {text}")
+            self.messages.append(f"{frame['t']:5.1f}s  {text}")
             if not self.live:
-                print(self.said[-1], flush=True)
+                print(self.messages[-1], flush=True)
         if frame["said"] or self.live:
-            self.heard()
+            self.on_output()
         self.note(frame["changed"])
         if self.live:
             self.draw(title, length, phase, frame)
@@ -139,7 +139,7 @@ class Picture(progress.Screen):
         for name, kind, cells, _ in sorted(shown, key=lambda lane: lane[1] != "G"):
             first = max(0, self.ticks - span)
             lines.append(f" {kind} {name[:15]:<15} {self.paint(cells[first:], kind)}")
-        lines += [""] + [f"\033[90m{s[:self.columns - 1]}\033[0m" for s in self.said[-3:]]
+        lines += [""] + [f"\033[90m{s[:self.columns - 1]}\033[0m" for s in self.messages[-3:]]
         lines.append("\033[90m█ running  ░ paused  · queued  × dying  ✗ killed  ✓ done   (Ctrl-C ends it)\033[0m")
         sys.stdout.write("\033[H" + "\033[K\n".join(lines[:self.rows - 1]) + "\033[K\033[J")
         sys.stdout.flush()

@@ -25,8 +25,8 @@ def last_line(log):
             lines = [line.strip() for line in f.read().decode(errors="replace").splitlines()]
     except OSError:
         return ""
-    said = [line for line in lines if line]
-    return "".join(ch for ch in said[-1] if ch.isprintable())[:200] if said else ""
+    texts = [line for line in lines if line]
+    return "".join(ch for ch in texts[-1] if ch.isprintable())[:200] if texts else ""
 
 
 def last_lines(log, count=12):
@@ -89,7 +89,7 @@ class Progress(threading.Thread):
 
     def __init__(self, draw=None):
         super().__init__(daemon=True)
-        self.what, self.log, self.begun, self.heard_at = "", None, time.monotonic(), time.monotonic()
+        self.what, self.log, self.begun, self.output_at = "", None, time.monotonic(), time.monotonic()
         self.over = threading.Event()
         self.put = draw or (lambda text: print(text, flush=True))
         self.start()
@@ -101,19 +101,19 @@ class Progress(threading.Thread):
         """Changes the text of the current step."""
         self.what = what
 
-    def heard(self):
+    def on_output(self):
         """Records that other output was printed."""
-        self.heard_at = time.monotonic()
+        self.output_at = time.monotonic()
 
     def line(self):
         seconds = int(time.monotonic() - self.begun)
-        said = last_line(self.log) if self.log else ""
-        return cut(f"  {seconds // 60}:{seconds % 60:02}  {self.what}{': ' if said else ''}{said}", WIDTH)
+        last = last_line(self.log) if self.log else ""
+        return cut(f"  {seconds // 60}:{seconds % 60:02}  {self.what}{': ' if last else ''}{last}", WIDTH)
 
     def run(self):
         while not self.over.wait(0.1):
-            if self.what and time.monotonic() - self.heard_at >= SILENCE:
-                self.heard()
+            if self.what and time.monotonic() - self.output_at >= SILENCE:
+                self.on_output()
                 try:
                     self.put(self.line())
                 except BrokenPipeError:

@@ -52,22 +52,22 @@ class Cpu:
     other programs becomes too large for a result, and when this ends."""
 
     def __init__(self, node, over_allocation):
-        self.node, self.is_told = node, False
+        self.node, self.reported = node, False
         self.lends = over_allocation
-        self.looks = collections.deque(maxlen=7)
+        self.samples = collections.deque(maxlen=7)
         self.first = self.last = None
 
-    def look(self, containers, say):
+    def look(self, containers, report):
         theirs = sum(c.get("cpu_time_usec") or 0 for c in containers) / 1e6
         self.last = (time.monotonic(), machine_busy_seconds(), theirs, self.node.own_cpu_seconds())
         self.first = self.first or self.last
-        self.looks.append(self.last)
-        foreign = self.shares(self.looks[0])[1]
-        if len(self.looks) == self.looks.maxlen and (foreign > compare.FOREIGN) != self.is_told:
-            self.is_told = not self.is_told
-            say(f"other work uses {foreign:.0%} of this machine's CPUs{': that is not lent out' if self.lends else ''}" if self.is_told
-                else "other work no longer uses this machine's CPUs")
-        return f"other work on this machine uses {foreign:.0%} of its CPUs" if self.is_told else ""
+        self.samples.append(self.last)
+        foreign = self.shares(self.samples[0])[1]
+        if len(self.samples) == self.samples.maxlen and (foreign > compare.FOREIGN) != self.reported:
+            self.reported = not self.reported
+            report(f"other work uses {foreign:.0%} of this machine's CPUs{': that is not lent out' if self.lends else ''}" if self.reported
+                   else "other work no longer uses this machine's CPUs")
+        return f"other work on this machine uses {foreign:.0%} of its CPUs" if self.reported else ""
 
     def shares(self, since=None):
         """Returns the shares of the CPUs (of containers, of other programs) since that sample, or since the first one."""
@@ -84,11 +84,11 @@ class Run:
         self.node = nodes.Node(arg.build, over_allocation, arg.capacity)
         self.batch = batch.Batch(self.node, size)
         self.cpu = Cpu(self.node, over_allocation)
-        self.said, self.symbols, self.states, self.services, self.memory = [], {}, {}, {}, []
+        self.messages, self.symbols, self.states, self.services, self.memory = [], {}, {}, {}, []
         self.result = {"over_allocation": over_allocation}
 
-    def say(self, text):
-        self.said.append(text)
+    def report(self, text):
+        self.messages.append(text)
 
     def start(self):
         self.node.start()
@@ -104,14 +104,14 @@ class Run:
 
     def tick(self, now):
         status, containers = self.node.json("status"), self.node.json("list", "--all")
-        self.batch.look(containers, self.say)
-        batch.tell_changes(containers, self.states, self.say)
+        self.batch.look(containers, self.report)
+        batch.report_changes(containers, self.states, self.report)
         frame = pictures.frame_of(now, status, containers, self.arg.capacity, self.symbols)
-        frame["foreign"] = self.cpu.look(containers, self.say)
-        frame["said"], self.said = self.said, []
+        frame["foreign"] = self.cpu.look(containers, self.report)
+        frame["said"], self.messages = self.messages, []
         self.memory.append(frame["used"]["memory"])
         self.show(frame)
-        self.batch.submit(status["containers"]["queued"], self.say)
+        self.batch.submit(status["containers"]["queued"], self.report)
 
     def play(self):
         """Returns the figures of the run."""
@@ -171,7 +171,7 @@ class Run:
 
 # ---- results ------------------------------------------------------------------------------------------------------------
 
-def told(values, form):
+def formatted(values, form):
     """Prints the figures of both kinds of runs, so that the differences between runs are visible."""
     return " and ".join(form(v) for v in values)
 
@@ -180,7 +180,7 @@ def table(on, off, seconds):
     rows = [("two runs each of", "over-allocation", "plain YARN")]
 
     def row(label, get, form):
-        rows.append((label, *(told([get(r) for r in kind], form) for kind in (on, off))))
+        rows.append((label, *(formatted([get(r) for r in kind], form) for kind in (on, off))))
 
     row(f"jobs done in {seconds} s", lambda r: r["jobs"], str)
     row("memory used, mean, of the capacity", lambda r: r["memory"], "{:.0%}".format)
@@ -199,7 +199,7 @@ def table(on, off, seconds):
 
 
 def figures(results):
-    """Returns (jobs, shares, foreign) for compare.tell(), and the two kinds of results."""
+    """Returns (jobs, shares, foreign) for compare.report(), and the two kinds of results."""
     on, off = ([r for r in results if r["over_allocation"] == kind] for kind in (True, False))
     return [([r[what] for r in on], [r[what] for r in off]) for what in ("jobs", "share", "foreign")], on, off
 
@@ -215,7 +215,7 @@ def summary(results, seconds):
     measured, on, off = figures(results)
     table(on, off, seconds)
     print()
-    for sentence in (*compare.tell(*measured), assumptions()):
+    for sentence in (*compare.report(*measured), assumptions()):
         print(textwrap.fill(sentence, 98, initial_indent="  ", subsequent_indent="  "))
     why = next((r["explain"] for r in on if r["explain"]), "")
     if why:
@@ -229,11 +229,11 @@ def summary(results, seconds):
 
 # ---- live and recorded -------------------------------------------------------------------------------------------------
 
-def begin_run(number, over_allocation, live, heard=lambda: None):
+def begin_run(number, over_allocation, live, on_output=lambda: None):
     if not live:
         print(f"\n== run {number} of {len(ORDER)}: {TITLE[over_allocation]}", flush=True)
-        heard()
-    picture = pictures.Picture(live, heard)
+        on_output()
+    picture = pictures.Picture(live, on_output)
     picture.open()
     return picture
 
@@ -251,7 +251,7 @@ def play(arg, live):
     recorder = recording.Recorder(arg.record, seconds=arg.seconds, capacity_mib=arg.capacity, units_per_second=round(units))
     results = []
     for number, over_allocation in enumerate(ORDER, 1):
-        picture = begin_run(number, over_allocation, live, gauge.heard)
+        picture = begin_run(number, over_allocation, live, gauge.on_output)
         gauge.step(f"run {number} of {len(ORDER)}: nmd starts")
 
         def show(frame):

@@ -14,10 +14,10 @@ exec 3>&1 >&2 # the libraries print TAP, which has no reader here
 # shellcheck source=tests/yarn/hdfs/lib.sh
 . "$(dirname "$0")/../yarn/hdfs/lib.sh"
 tap_done=1
-tell() { printf '%s\n' "$*" >&3; }
-fail() { tell "failed $1"; exit 1; }
+report() { printf '%s\n' "$*" >&3; }
+fail() { report "failed $1"; exit 1; }
 
-tell 'about nn.log a stock HDFS starts'
+report 'about nn.log a stock HDFS starts'
 job_deadline=0 # yarn.py ends the job if it makes no progress
 distributed=() through=()
 if [ -n "$DISTRIBUTED" ]; then
@@ -28,9 +28,9 @@ fi
 jobs_configure yarn.nodemanager.opportunistic-containers-max-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.min-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.max-queue-length=60 "${distributed[@]}" || fail 'HDFS did not come up'
-tell 'about rm.log a stock ResourceManager starts'
+report 'about rm.log a stock ResourceManager starts'
 rm_again || fail 'the ResourceManager did not come up'
-tell 'about nmd1.log nmd joins it'
+report 'about nmd1.log nmd joins it'
 nmd_configure <<-END
 	[sampling]
 	period = 250ms
@@ -47,7 +47,7 @@ END
 nmd_node_start 1 yarn.nodemanager.resource.memory-mb=1536 || fail 'nmd did not start'
 patient_until 'the ResourceManager does not list the node as running' "${nmd_nodes[1]}=$dir/nmd1.log" "$rm_pid=$rm_log" -- \
     node_is 1 RUNNING || fail 'nmd did not join it'
-tell "ready $rm_web $NMD_SOCKET"
+report "ready $rm_web $NMD_SOCKET"
 job_begin pi org.apache.hadoop.examples.ExampleDriver pi "${through[@]}" -Dmapreduce.job.num-opportunistic-maps-percent=40 \
     "$MAPS" "$SAMPLES"
 while kill -0 "$job_pid" 2>/dev/null; do
@@ -55,5 +55,5 @@ while kill -0 "$job_pid" 2>/dev/null; do
     [ $? -gt 128 ] || exit 0 # standard input has ended
 done
 job_ends
-tell "ended $?"
+report "ended $?"
 cat >/dev/null

@@ -55,7 +55,7 @@ class Cluster:
                                         stderr=self.log, start_new_session=True, env=self.environment)
         os.set_blocking(self.process.stdout.fileno(), False)
 
-    def said(self, seconds):
+    def read_lines(self, seconds):
         """Returns the lines that it printed within this number of seconds, or its next lines. Returns None if it has ended."""
         if not select.select([self.process.stdout], [], [], seconds)[0]:
             return []
@@ -154,7 +154,7 @@ class Picture(progress.Screen):
 
     def about(self, sentence, log=None):
         self.gauge.step(sentence, log)
-        self.gauge.heard()
+        self.gauge.on_output()
         if self.live:
             sys.stdout.write(f"\033[H\033[J\n  {sentence} ...")
             sys.stdout.flush()
@@ -199,7 +199,7 @@ class Picture(progress.Screen):
             news = "; ".join([now, so_far, *(line.strip() for line in placed[:1])])
             if news != self.last:
                 print(f"  {seconds:4.0f} s  {news}", flush=True)
-                self.gauge.heard()
+                self.gauge.on_output()
             self.gauge.detail(news)
             self.last = news
             return
@@ -211,7 +211,7 @@ class Picture(progress.Screen):
                  f"{seconds:4.0f} s   CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy",
                  f"  {now}"[:columns - 1], f"  {so_far}"[:columns - 1], *(line[:columns - 1] for line in placed), ""]
         lines += self.rows(containers, columns, max(1, rows - len(lines) - 3))
-        self.gauge.heard()
+        self.gauge.on_output()
         lines += ["", "\033[90m  █ runs (full: one core)  ░ paused  · waits  × ends   (Ctrl-C ends it)\033[0m"]
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
         sys.stdout.flush()
@@ -220,7 +220,7 @@ class Picture(progress.Screen):
 def come_up(cluster, picture):
     cluster.start()
     while True:
-        lines = cluster.said(1)
+        lines = cluster.read_lines(1)
         if lines is None:
             cluster.fail("the cluster did not come up")
         for kind, text in lines:
@@ -253,7 +253,7 @@ def play(cluster, picture):
     begun = time.monotonic()
     patience = progress.Patience("pi does not get on", cluster.process, cluster.dir / "pi.log", idle=180, most=3600)
     while status is None:
-        lines = cluster.said(0.5)
+        lines = cluster.read_lines(0.5)
         if lines is None:
             cluster.fail("the cluster went away")
         for kind, text in lines:
