@@ -24,7 +24,7 @@ struct found {
     uint64_t older; /* the largest BASE; after a crash, there may be a file with a smaller BASE */
 };
 
-static int look(int dir_fd, const char *stream, struct found *ret)
+static int find_files(int dir_fd, const char *stream, struct found *ret)
 {
     _cleanup_closedir_ DIR *dir = NULL;
     struct found f = {0};
@@ -51,7 +51,7 @@ static int look(int dir_fd, const char *stream, struct found *ret)
 int nm_output_find_older(int dir_fd, const char *stream, bool *ret_has, uint64_t *ret_base)
 {
     struct found f;
-    int r = look(dir_fd, stream, &f);
+    int r = find_files(dir_fd, stream, &f);
 
     if (r < 0)
         return r;
@@ -125,7 +125,7 @@ int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct n
     struct nm_output_piece older = {.fd = -EBADF};
     struct stat st, older_st;
     struct found f;
-    int newest, r = look(dir_fd, stream, &f);
+    int newest, r = find_files(dir_fd, stream, &f);
 
     assert(dir_fd >= 0);
     if (r >= 0 && f.has_older)
@@ -195,7 +195,7 @@ uint64_t nm_output_disk_bytes(int dir_fd)
         char name[NM_OUTPUT_NAME_SIZE], times[NM_OUTPUT_TIMES_NAME_SIZE];
         struct found f;
 
-        if (look(dir_fd, nm_output_streams[i], &f) < 0)
+        if (find_files(dir_fd, nm_output_streams[i], &f) < 0)
             continue;
         nm_output_times_name(nm_output_streams[i], times);
         sum += disk_bytes(dir_fd, times);
@@ -279,7 +279,7 @@ static int shorten_files(int dir_fd, const char *stream, const struct found *f, 
 static int shorten(int dir_fd, const char *stream, uint64_t keep)
 {
     struct found f;
-    int r = look(dir_fd, stream, &f);
+    int r = find_files(dir_fd, stream, &f);
 
     assert(keep <= SHORTEN_MAX);
     if (r < 0 || (!f.has_newest && !f.has_older))

@@ -219,14 +219,14 @@ int nm_sample_slice_cpu(struct nm_manager *m, uint64_t *ret_usec, unsigned *ret_
 static uint64_t collect(const struct nm_manager *m)
 {
     struct nm_sampling *s = m->sampling;
-    uint64_t held = 0;
+    uint64_t used_bytes = 0;
 
     if (s->slice_cpu_fd < 0)
         return 0;
     if ((m->live.n >= 2 && nm_cgroup_collect(s->slice_cpu_fd) < 0) ||
-        (s->slice_memory_fd >= 0 && nm_cgroup_read_used(s->slice_memory_fd, &held) < 0))
+        (s->slice_memory_fd >= 0 && nm_cgroup_read_used(s->slice_memory_fd, &used_bytes) < 0))
         close_slice(s);
-    return held;
+    return used_bytes;
 }
 
 /* ---- a full sample --------------------------------------------------------- */
@@ -299,7 +299,7 @@ int nm_sample_all(struct nm_manager *m)
 {
     uint64_t now = nm_now_usec();
     struct nm_node_sample node;
-    uint64_t held;
+    uint64_t used_bytes;
     int r = nm_node_sampler_sample(m->sampling->node, now, &node);
 
     nm_cgroup_sampler_reap();
@@ -318,15 +318,15 @@ int nm_sample_all(struct nm_manager *m)
         m->sampled.node_valid = false;
     }
     notice_sleep(m, now);
-    held = collect(m);
+    used_bytes = collect(m);
     m->sampling->n_samplers = count_samplers(m);
     for (size_t i = 0; i < m->live.n; i++) {
         nm_sample_live(m->live.all[i], now);
-        held = nm_sub_u64(held, m->live.all[i]->run.sample.memory_bytes);
+        used_bytes = nm_sub_u64(used_bytes, m->live.all[i]->run.sample.memory_bytes);
         m->live.views[i]->state_samples++;
         settle_regained(m->live.all[i]);
     }
-    m->sampled.slice_left_bytes = held;
+    m->sampled.slice_left_bytes = used_bytes;
     sample_links(m, now);
     m->sampled.at_usec = now;
     m->sampled.cost_usec = nm_now_usec() - now;

@@ -41,7 +41,7 @@ static void count_over_beta(struct nm_round *r)
 
 /* Returns whether all victims have ended. The effect of a worker's reclaim is known only when the reclaim is complete,
  * so memory does not settle before, for at most NM_STUCK_USEC. */
-static bool all_gone(const struct nm_round *r, enum nm_resource which)
+static bool all_ended(const struct nm_round *r, enum nm_resource which)
 {
     bool reclaiming = which == NM_MEMORY && r->n_reclaiming > 0;
 
@@ -55,15 +55,15 @@ void nm_policy_preempt_tick(struct nm_round *r)
     struct nm_policy *p = r->p;
     bool counts = r->in->trigger == NM_TRIGGER_SAMPLE;
 
-    if (p->gone_usec == UINT64_MAX && all_gone(r, NM_MEMORY))
-        p->gone_usec = r->in->now_usec;
+    if (p->victims_ended_usec == UINT64_MAX && all_ended(r, NM_MEMORY))
+        p->victims_ended_usec = r->in->now_usec;
     if ((!counts && r->in->trigger != NM_TRIGGER_EXTRA_SAMPLE) || (r->fresh && !r->judging))
         return;
     count_over_beta(r);
     if (counts && r->cpu_known && p->awake_samples < UINT32_MAX)
         p->awake_samples++;
     for (enum nm_resource k = NM_MEMORY; counts && r->fresh && k < NM_RESOURCE_COUNT; k++)
-        if (all_gone(r, k) && p->quiet[k] < UINT32_MAX)
+        if (all_ended(r, k) && p->quiet[k] < UINT32_MAX)
             p->quiet[k]++;
 }
 
@@ -113,10 +113,10 @@ void nm_policy_preempt_breaker(struct nm_round *r)
 
 bool nm_policy_close_breaker(struct nm_policy *p, uint64_t now_usec)
 {
-    bool held = p->memory.breaker_until_usec > now_usec;
+    bool was_open = p->memory.breaker_until_usec > now_usec;
 
     p->memory.breaker_until_usec = p->memory.breaker_hold_usec = 0;
-    return held;
+    return was_open;
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -197,8 +197,8 @@ static bool can_settle(const struct nm_round *r, uint64_t in_use)
 {
     uint64_t brink = r->beta[NM_MEMORY] + (r->capacity[NM_MEMORY] - r->beta[NM_MEMORY]) / 2;
 
-    return in_use <= brink || r->p->gone_usec == UINT64_MAX ||
-           r->in->node.at_usec < nm_add_u64(r->p->gone_usec, NM_GONE_USEC);
+    return in_use <= brink || r->p->victims_ended_usec == UINT64_MAX ||
+           r->in->node.at_usec < nm_add_u64(r->p->victims_ended_usec, NM_SETTLE_USEC);
 }
 
 static void memory_over_beta(struct nm_round *r)

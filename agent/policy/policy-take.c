@@ -10,7 +10,7 @@ void nm_policy_settle(struct nm_round *r, enum nm_resource which)
     r->p->quiet[which] = 0;
     r->p->taken_usec[which] = r->in->now_usec;
     if (which == NM_MEMORY)
-        r->p->gone_usec = UINT64_MAX;
+        r->p->victims_ended_usec = UINT64_MAX;
 }
 
 void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill)

@@ -52,7 +52,7 @@
 #define NM_BREAKER_MAX_FACTOR 2
 
 /* A sample taken at least this long after the end of the newest victim shows the node without the victim's use. */
-#define NM_GONE_USEC (50 * NM_USEC_PER_MSEC)
+#define NM_SETTLE_USEC (50 * NM_USEC_PER_MSEC)
 
 /* The interval of the first sample after a victim has ended still includes some of the victim's use. */
 #define NM_LEAST_SETTLE_SAMPLES 2U
@@ -118,7 +118,7 @@ struct nm_policy {
     uint64_t cpu_over_usec;             /* time of the first of these samples */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims have ended */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
-    uint64_t gone_usec; /* end of the newest victims for memory; UINT64_MAX while they have not ended */
+    uint64_t victims_ended_usec; /* end of the newest victims for memory; UINT64_MAX while they have not ended */
     uint64_t squeeze_millicores; /* quota set by the CPU threshold */
     struct nm_stall_guard guard;
     struct nm_margin margin;

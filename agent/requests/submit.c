@@ -321,7 +321,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
 {
     const struct nm_resources *cap = &m->settings.capacity;
     struct nm_policy_claims claims;
-    char want[64], have[64], held[64];
+    char want[64], have[64], claimed[64];
 
     assert(reason != NM_REASON_NONE && p);
     format_amount(m, request, want, sizeof want);
@@ -335,7 +335,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "The queued requests (%s) and this request (%s) together are larger than the node, which "
                               "offers %s. %s",
-                              format_amount(m, &claims.waiting, held, sizeof held), want, have,
+                              format_amount(m, &claims.waiting, claimed, sizeof claimed), want, have,
                               instead ?: "Try again later, or as --guaranteed.");
     if (reason == NM_REASON_QUEUE_FULL)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
@@ -351,7 +351,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
         p, NM_AGENT_E_TOO_LARGE,
         claims.guaranteed.memory_bytes + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
         "Guaranteed containers hold %s of the node's %s, so %s more can't be promised. %s",
-        format_amount(m, &claims.guaranteed, held, sizeof held), have, want,
+        format_amount(m, &claims.guaranteed, claimed, sizeof claimed), have, want,
         instead ?: "Try again when some have ended, or as --opportunistic.");
 }
 

@@ -87,14 +87,14 @@ void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret)
  * This function is the only place for this condition. Add further conditions here, for example data of ended containers
  * that a running application still needs.
  */
-static bool is_held(const struct nm_manager *m)
+static bool is_in_use(const struct nm_manager *m)
 {
     return m->live.n > 0 || m->orphans.n > 0;
 }
 
 void nm_removable_update(struct nm_manager *m)
 {
-    if (is_held(m))
+    if (is_in_use(m))
         m->removable_since_usec = 0;
     else if (m->removable_since_usec == 0)
         m->removable_since_usec = nm_realtime_usec();

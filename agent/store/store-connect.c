@@ -32,7 +32,7 @@ static const char pragmas_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
                                   "PRAGMA synchronous = NORMAL;"
                                   "PRAGMA journal_size_limit = 1048576;";
 
-static int check_goes_on(void *userdata)
+static int check_timed_out(void *userdata)
 {
     return nm_now_usec() > *(const uint64_t *)userdata;
 }
@@ -46,7 +46,7 @@ static int check(sqlite3 *db)
 
     if (code != SQLITE_OK)
         return nm_store_error(db, code);
-    sqlite3_progress_handler(db, CHECK_STEP_OPS, check_goes_on, &until);
+    sqlite3_progress_handler(db, CHECK_STEP_OPS, check_timed_out, &until);
     code = sqlite3_step(stmt);
     if (code == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);

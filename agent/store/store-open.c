@@ -70,7 +70,7 @@ static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
     if (nm_store_open_closed(s->path, &old) < 0)
         return;
     nm_store_salvage(s, old, &o->saved);
-    s->seen_file = !o->saved.incomplete;
+    s->has_file_rows = !o->saved.incomplete;
     (void)sqlite3_close(old);
 }
 

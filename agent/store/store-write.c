@@ -59,7 +59,7 @@ static int move_to_disk(struct nm_store *s)
     struct nm_store_connection memory = nm_store_part(s);
     int r = nm_store_connect(s, s->path);
 
-    if (r >= 0 && !s->seen_file)
+    if (r >= 0 && !s->has_file_rows)
         r = nm_store_exec(s->db, "DELETE FROM containers; DELETE FROM commands; DELETE FROM owner_blobs;");
     if (r < 0) { /* rows that were read from the file are still needed */
         nm_store_disconnect(s);
