@@ -82,9 +82,9 @@ int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder)
     return r;
 }
 
-int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder)
+int nm_lockfile_take_byte(int fd, int64_t offset, uint64_t wait_usec, pid_t *ret_holder)
 {
-    const struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
+    const struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     uint64_t until = nm_now_usec() + wait_usec;
     pid_t holder = 0;
@@ -105,9 +105,9 @@ int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_
     return -EBUSY;
 }
 
-void nm_lockfile_drop_byte(int fd, int64_t place)
+void nm_lockfile_drop_byte(int fd, int64_t offset)
 {
-    const struct flock byte = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
+    const struct flock byte = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
 
     (void)fcntl(fd, F_SETLK, &byte);
 }

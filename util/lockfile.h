@@ -21,9 +21,9 @@ int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
 /* Locks one byte of a file as nm_lockfile_take() locks a file. The byte `place` represents an object that must not
  * contain an open file, such as a file system that is going to be unmounted. All bytes of a file must be locked through
  * one descriptor. */
-int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder);
+int nm_lockfile_take_byte(int fd, int64_t offset, uint64_t wait_usec, pid_t *ret_holder);
 /* Unlocks the byte if this process holds its lock. */
-void nm_lockfile_drop_byte(int fd, int64_t place);
+void nm_lockfile_drop_byte(int fd, int64_t offset);
 
 /* Creates the directory for locks that depend only on the user and not on an option (/run/nmd for root), and stores its
  * path in buf. Returns -EPERM if the directory belongs to another user, or if others may write to it. */

@@ -13,7 +13,7 @@
 struct nm_quota_account {
     struct nm_quota *quota;
     struct nm_quota_account *next;
-    unsigned n_refs, n_places;
+    unsigned n_refs, n_connections;
     char *who;
     bool privileged;
     uint64_t bytes;
@@ -89,7 +89,7 @@ struct nm_quota_account *nm_quota_account_unref(struct nm_quota_account *a)
 
     if (!a || --a->n_refs > 0)
         return NULL;
-    assert(a->n_places == 0 && a->bytes == 0 && !a->first);
+    assert(a->n_connections == 0 && a->bytes == 0 && !a->first);
     for (p = &a->quota->accounts; *p != a; p = &(*p)->next)
         assert(*p);
     *p = a->next;
@@ -125,22 +125,22 @@ uint64_t nm_quota_account_bytes(const struct nm_quota_account *a)
     return a->bytes;
 }
 
-/* ---- places ------------------------------------------------------------------------------- */
+/* ---- connections -------------------------------------------------------------------------- */
 
 void nm_quota_account_enter(struct nm_quota_account *a)
 {
-    a->n_places++;
+    a->n_connections++;
 }
 
 void nm_quota_account_leave(struct nm_quota_account *a)
 {
-    assert(a->n_places > 0);
-    a->n_places--;
+    assert(a->n_connections > 0);
+    a->n_connections--;
 }
 
 unsigned nm_quota_account_connections(const struct nm_quota_account *a)
 {
-    return a->n_places;
+    return a->n_connections;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */

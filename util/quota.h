@@ -3,8 +3,8 @@
 
 /*
  * Limits what the clients of a server may use. Every connection belongs to an account, whose name the server chooses
- * (a user, a host, an application). An account counts the places and bytes (bodies, parsed trees, answers) in use, and
- * holds the requests that wait for their turn.
+ * (a user, a host, an application). An account counts the connections and bytes (bodies, parsed trees, answers) in use,
+ * and holds the requests that wait for their turn.
  *
  * Bytes are shared as switches share their buffers among ports: an account may hold as many bytes as are still free. A
  * single account gets half of the bytes, and each further account gets half of the rest, so that one account can't
@@ -40,7 +40,7 @@ bool nm_quota_account_take(struct nm_quota_account *a, size_t bytes);
 void nm_quota_account_give(struct nm_quota_account *a, size_t bytes);
 uint64_t nm_quota_account_bytes(const struct nm_quota_account *a);
 
-/* Count the account's places, that is, its open connections. */
+/* Count the open connections of the account. */
 void nm_quota_account_enter(struct nm_quota_account *a);
 void nm_quota_account_leave(struct nm_quota_account *a);
 unsigned nm_quota_account_connections(const struct nm_quota_account *a);
