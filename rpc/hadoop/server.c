@@ -84,7 +84,7 @@ static int on_frame(struct nm_wire *w, struct nm_bytes packet)
         return handle(c, packet);
     nm_turn_wait(&c->turn, w->account);
     schedule_turns(c->server);
-    return NM_WIRE_E_KEEP;
+    return NM_WIRE_E_FRAME_IN_USE;
 }
 
 static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)

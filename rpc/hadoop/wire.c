@@ -172,7 +172,7 @@ static int whole(struct nm_wire *w)
 {
     int r = w->ops->frame(w, (struct nm_bytes){w->in.data, w->in.size});
 
-    if (r == NM_WIRE_E_KEEP) {
+    if (r == NM_WIRE_E_FRAME_IN_USE) {
         w->kept = true;
         rearm(w);
         return 0;

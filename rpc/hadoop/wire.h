@@ -16,7 +16,7 @@
 #include "rpc/hadoop/packet.h"
 
 enum {
-    NM_WIRE_E_KEEP = 1, /* frame() still needs the frame: reading stops until nm_wire_resume() */
+    NM_WIRE_E_FRAME_IN_USE = 1, /* frame() still needs the frame: reading stops until nm_wire_resume() */
 };
 
 struct nm_wire;
@@ -25,7 +25,7 @@ struct nm_wire_ops {
     /* Optional. Receives the first bytes of a connection: NM_FRAME_PREAMBLE_SIZE bytes, or at least four bytes if the
      * connection doesn't begin with the magic. Returns 0, or -errno, which ends the wire. */
     int (*preamble)(struct nm_wire *w, struct nm_bytes start);
-    /* Receives the content of a frame. Returns 0, -errno or NM_WIRE_E_KEEP. */
+    /* Receives the content of a frame. Returns 0, -errno or NM_WIRE_E_FRAME_IN_USE. */
     int (*frame)(struct nm_wire *w, struct nm_bytes packet);
     /* Reports the end. error 0: the peer closed the connection between two frames, or nm_wire_finish() is complete. */
     void (*ended)(struct nm_wire *w, int error);
@@ -65,7 +65,7 @@ static inline bool nm_wire_is_sending(const struct nm_wire *w)
 
 /* Stops or resumes reading of frames. */
 void nm_wire_pause(struct nm_wire *w, bool pause);
-/* Resumes reading after NM_WIRE_E_KEEP. */
+/* Resumes reading after NM_WIRE_E_FRAME_IN_USE. */
 void nm_wire_resume(struct nm_wire *w);
 
 /* Ends sending. Queued frames are sent, and then the sending direction is shut down. Bytes that the peer still sends

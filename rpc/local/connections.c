@@ -61,11 +61,12 @@ static bool make_room(struct nm_connections *all, const struct nm_connection *ne
     if (!new->tcp || all->n >= all->max || all->n_tcp >= 2 * tcp_max(all))
         return false;
     for (struct nm_connection *c = all->first; c; c = c->next) { /* newest first */
-        const unsigned places = nm_quota_account_connections(c->account);
+        const unsigned n_connections = nm_quota_account_connections(c->account);
 
-        if (!c->tcp || c->has_request || c->is_leaving || places < most || (has_share && c->account != new->account))
+        if (!c->tcp || c->has_request || c->is_leaving || n_connections < most ||
+            (has_share && c->account != new->account))
             continue;
-        most = places;
+        most = n_connections;
         oldest = c;
     }
     if (!oldest)

@@ -94,7 +94,7 @@ static bool is_asked_for(const struct nm_connection *c, const struct nm_head *he
            (nm_names_have(c->host->names, name) || is_upstream_name(c->host, name));
 }
 
-static int look(struct nm_connection *c)
+static int peek_head(struct nm_connection *c)
 {
     char data[HEAD_MAX];
     ssize_t n = recv(c->fd, data, sizeof data, MSG_PEEK | MSG_DONTWAIT);
@@ -121,7 +121,7 @@ static int look(struct nm_connection *c)
 static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_connection *c = userdata;
-    int r = look(c);
+    int r = peek_head(c);
 
     (void)source, (void)fd;
     if (r == -EINPROGRESS && revents & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
@@ -137,7 +137,7 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *use
  * socket would wake the event loop continuously. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb)
 {
-    int r = look(c);
+    int r = peek_head(c);
 
     if (r != -EINPROGRESS)
         return r;
