@@ -305,7 +305,7 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
 {
     const char *const words[] = {from->user, from->application, from->uri, from->pattern};
     struct nm_cache_key *key = &to->entry.key;
-    const char **const places[] = {&key->user, &key->application, &key->uri, &key->pattern};
+    const char **const destinations[] = {&key->user, &key->application, &key->uri, &key->pattern};
     size_t size = 0;
     char *p;
 
@@ -316,7 +316,7 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
         return -ENOMEM;
     *key = *from;
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++) {
-        *places[i] = p;
+        *destinations[i] = p;
         p = stpcpy(p, words[i]) + 1;
     }
     return 0;

@@ -79,15 +79,15 @@ static int name(struct nm_java_regex *r)
 }
 
 /* Reads the kind of a group after "(". Returns 1 if the parentheses contain only flags, because then they are no group.
- * *ret_number: number of a capturing group. *ret_looks: the group is an assertion. */
-static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_looks)
+ * *ret_number: number of a capturing group. *ret_assertion: the group is an assertion. */
+static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_assertion)
 {
     static const char *const plain[] = {"?:", "?>", "?=", "?!", "?<=", "?<!"};
     int e = 0;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(plain); i++)
         if (take(r, plain[i])) {
-            *ret_looks = i > 1;
+            *ret_assertion = i > 1;
             (void)fprintf(r->out, "(%s", plain[i]);
             return 0;
         }
@@ -114,10 +114,10 @@ static int group(struct nm_java_regex *r, bool *ret_repeats)
 {
     const bool ignored_case = r->ignores_case, dotted_all = r->dots_all;
     unsigned number = 0;
-    bool looks = false;
-    int e = begin_group(r, &number, &looks);
+    bool is_assertion = false;
+    int e = begin_group(r, &number, &is_assertion);
 
-    *ret_repeats = e == 0 && !looks;
+    *ret_repeats = e == 0 && !is_assertion;
     if (e != 0)
         return e < 0 ? e : 0;
     if (++r->depth > MAX_DEPTH)
