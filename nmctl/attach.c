@@ -398,7 +398,7 @@ static int timeout_msec(const struct attach *a)
 }
 
 /* Runs timed actions that are due. */
-static void look(struct attach *a)
+static void run_timers(struct attach *a)
 {
     if (a->reconnect.since_usec > 0) {
         if (nm_now_usec() >= a->reconnect.retry_usec)
@@ -428,7 +428,7 @@ static void round_of(struct attach *a)
             p[STREAM + i] = (struct pollfd){nm_client_fd(s->call), nm_client_events(s->call), 0};
     }
     if (poll(p, N, timeout_msec(a)) <= 0)
-        return look(a);
+        return run_timers(a);
     for (int i = 0; i < 2 && a->status == NM_CTL_OK; i++) {
         struct stream *s = &a->streams[i];
 
@@ -448,7 +448,7 @@ static void round_of(struct attach *a)
     if (p[UNTIL].revents && a->status == NM_CTL_OK)
         on_until(a);
     if (!a->until)
-        look(a);
+        run_timers(a);
 }
 
 /* Allocates the struct on the heap, because its buffers are large. When nmctl exits, the container keeps running,

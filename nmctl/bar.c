@@ -12,7 +12,7 @@
 static const struct {
     enum nm_style style;
     const char *utf8, *ascii, *name;
-} looks[] = {
+} styles[] = {
     [NM_BAR_GUARANTEED] = {NM_STYLE_GUARANTEED, "█", "#", "guaranteed"},
     [NM_BAR_OPPORTUNISTIC] = {NM_STYLE_OPPORTUNISTIC, "▓", "=", "opportunistic"},
     [NM_BAR_RESERVED] = {NM_STYLE_WARN, "▒", "+", "reserved"},
@@ -47,14 +47,14 @@ static void print_column(const struct nm_bar *b, unsigned column, FILE *f,
     enum nm_bar_part part = part_at(b, (column + 0.5) / b->width * b->top);
     bool beta = b->beta > 0 && column == column_of(b, b->beta);
     bool alpha = b->alpha > 0 && column == column_of(b, b->alpha);
-    enum nm_style style = part < NM_BAR_PARTS ? looks[part].style : NM_STYLE_DIM;
+    enum nm_style style = part < NM_BAR_PARTS ? styles[part].style : NM_STYLE_DIM;
     const char *glyph;
 
     if (alpha || beta) {
         style = beta ? NM_STYLE_BAD : NM_STYLE_WARN;
         glyph = !term->utf8 ? "|" : part < NM_BAR_PARTS ? "┃" : "│";
     } else if (part < NM_BAR_PARTS)
-        glyph = term->utf8 ? looks[part].utf8 : looks[part].ascii;
+        glyph = term->utf8 ? styles[part].utf8 : styles[part].ascii;
     else if (b->top > 1 && column == column_of(b, 1.0))
         glyph = term->utf8 ? "┊" : ":";
     else
@@ -91,7 +91,6 @@ void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *t
 void nm_bar_print_legend(FILE *f, const struct nm_term *term)
 {
     for (int i = 0; i < NM_BAR_PARTS; i++)
-        fprintf(f, "%s%s%s%s %s", i > 0 ? "  " : "", nm_term_on(term, looks[i].style),
-                term->utf8 ? looks[i].utf8 : looks[i].ascii, nm_term_off(term, looks[i].style),
-                looks[i].name);
+        fprintf(f, "%s%s%s%s %s", i > 0 ? "  " : "", nm_term_on(term, styles[i].style),
+                term->utf8 ? styles[i].utf8 : styles[i].ascii, nm_term_off(term, styles[i].style), styles[i].name);
 }

@@ -158,7 +158,7 @@ static void offer_options(const struct nm_option *options, const char *prefix)
 }
 
 /* The position of the last word, determined from the words before it. */
-struct place {
+struct position {
     const struct nm_verb *verb;
     const struct nm_option *value_of; /* option whose value the last word is */
     unsigned n_operands;              /* number of the verb's operands before the last word */
@@ -167,7 +167,7 @@ struct place {
 
 /* Parses the words as getopt does, but ignores errors, because the line is incomplete. Applies --socket, because the
  * candidates come from the nmd at this socket. */
-static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
+static void walk(struct position *at, char **words, unsigned n, struct nm_ctl *ctl)
 {
     for (unsigned i = 0; i < n; i++) {
         const char *word = words[i];
@@ -201,7 +201,7 @@ int nm_complete_verb(struct nm_ctl *ctl)
 {
     const char *last = ctl->n_operands > 0 ? ctl->operands[ctl->n_operands - 1] : "",
                *equals = strchr(last, '=');
-    struct place at = {0};
+    struct position at = {0};
     char name[64];
 
     walk(&at, ctl->operands, ctl->n_operands > 0 ? ctl->n_operands - 1 : 0, ctl);

@@ -178,7 +178,7 @@ static void show_progress(struct wait *w)
 }
 
 /* Runs timed actions that are due. */
-static void look(struct wait *w)
+static void run_timers(struct wait *w)
 {
     int r;
 
@@ -212,7 +212,7 @@ static void round_of(struct wait *w)
     struct pollfd p[MAX_CALLS];
     unsigned n = 0;
 
-    look(w);
+    run_timers(w);
     for (size_t i = 0; i < w->n && n < MAX_CALLS; i++)
         if (w->all[i].call) {
             p[n] = (struct pollfd){nm_client_fd(w->all[i].call), nm_client_events(w->all[i].call), 0};
