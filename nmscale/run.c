@@ -180,7 +180,7 @@ static enum nm_scale_exit report_and_apply(struct run *run, const struct nm_scal
 
 /* Polls once. Saves the memory before it prints or applies results, so that a run that is killed later keeps its
  * data. */
-static enum nm_scale_exit look(struct run *run)
+static enum nm_scale_exit poll_once(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
     _cleanup_(nm_scale_model_done) struct nm_scale_model model = {0};
@@ -216,7 +216,7 @@ static enum nm_scale_exit look(struct run *run)
 static enum nm_scale_exit watch(struct run *run)
 {
     while (!stop) {
-        enum nm_scale_exit e = look(run);
+        enum nm_scale_exit e = poll_once(run);
 
         if (e == NM_SCALE_FAILED || e == NM_SCALE_INTERRUPTED)
             return e == NM_SCALE_FAILED || run->options->apply ? e : NM_SCALE_OK;
@@ -258,7 +258,7 @@ static enum nm_scale_exit run_all(struct run *run)
     r = nm_scale_http_new(o->http_timeout_usec, &stop, &run->rm.http);
     if (r < 0)
         return fail(NM_SCALE_FAILED, NULL, r);
-    return o->watch ? watch(run) : look(run);
+    return o->watch ? watch(run) : poll_once(run);
 }
 
 enum nm_scale_exit nm_scale_run(const struct nm_scale_options *o)
