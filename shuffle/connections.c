@@ -57,34 +57,34 @@ struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_con
     return NULL;
 }
 
-struct held {
+struct slot_counts {
     unsigned spare, host, host_spare; /* spare slots in use; the host's unsigned slots: regular, spare */
 };
 
-static struct held count_locked(const struct nm_shuffle_connections *p, uint64_t host)
+static struct slot_counts count_locked(const struct nm_shuffle_connections *p, uint64_t host)
 {
-    struct held held = {0};
+    struct slot_counts counts = {0};
 
     for (unsigned i = 0; i < p->room; i++) {
         const struct slot *at = &p->at[i];
         const bool is_open = at->fd >= 0, is_the_hosts = is_open && !at->known && at->host == host;
 
-        held.spare += is_open && at->spare;
-        held.host += is_the_hosts && !at->spare;
-        held.host_spare += is_the_hosts && at->spare;
+        counts.spare += is_open && at->spare;
+        counts.host += is_the_hosts && !at->spare;
+        counts.host_spare += is_the_hosts && at->spare;
     }
-    return held;
+    return counts;
 }
 
 static int enter_locked(struct nm_shuffle_connections *p, int fd, uint64_t host, unsigned *ret_slot)
 {
-    const struct held held = count_locked(p, host);
-    const bool is_over = held.host >= NM_MAX(p->max / 4, 1u), spare = is_over || p->taken - held.spare >= p->max;
+    const struct slot_counts counts = count_locked(p, host);
+    const bool is_over = counts.host >= NM_MAX(p->max / 4, 1u), spare = is_over || p->taken - counts.spare >= p->max;
     unsigned i = 0;
 
     if (p->closed)
         return -ECANCELED;
-    if (spare && (held.spare >= NM_SHUFFLE_SPARE_SLOTS || held.host_spare >= NM_SHUFFLE_SPARE_SLOTS / 2))
+    if (spare && (counts.spare >= NM_SHUFFLE_SPARE_SLOTS || counts.host_spare >= NM_SHUFFLE_SPARE_SLOTS / 2))
         return -EBUSY;
     while (p->at[i].fd >= 0)
         i++;
@@ -109,7 +109,7 @@ bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned s
 {
     const uint64_t number = nm_fnv1a_64(job);
     const unsigned share = NM_MAX(p->max / 2, 1u);
-    unsigned held = 0, held_by_job = 0;
+    unsigned n_user_slots = 0, n_job_slots = 0;
     bool may;
 
     pthread_mutex_lock(&p->lock);
@@ -117,10 +117,10 @@ bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned s
         const struct slot *other = &p->at[i];
         const bool is_the_users = i != slot && other->fd >= 0 && other->known && other->uid == uid;
 
-        held += is_the_users;
-        held_by_job += is_the_users && other->job == number;
+        n_user_slots += is_the_users;
+        n_job_slots += is_the_users && other->job == number;
     }
-    may = held < share && held_by_job < share - share / 4;
+    may = n_user_slots < share && n_job_slots < share - share / 4;
     if (may) {
         p->at[slot].known = true;
         p->at[slot].uid = uid;

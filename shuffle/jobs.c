@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-static void forget(void *known)
+static void free_known(void *known)
 {
     explicit_bzero(known, sizeof(struct known)); /* erases the key */
     free(known);
@@ -50,7 +50,7 @@ struct nm_shuffle_jobs *nm_shuffle_jobs_free(struct nm_shuffle_jobs *jobs)
 {
     if (!jobs)
         return NULL;
-    tdestroy(jobs->tree, forget);
+    tdestroy(jobs->tree, free_known);
     pthread_mutex_destroy(&jobs->lock);
     free(jobs);
     return NULL;
@@ -71,7 +71,7 @@ static int add_locked(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job 
         return -ENOMEM;
     *copy = (struct known){.job = *job};
     if (!tsearch(copy, &jobs->tree, compare)) {
-        forget(copy);
+        free_known(copy);
         return -ENOMEM;
     }
     jobs->n++;
@@ -109,7 +109,7 @@ int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id)
     known = find_locked(jobs, nm_bytes_of(id));
     if (known) {
         tdelete(known, &jobs->tree, compare);
-        forget(known);
+        free_known(known);
         jobs->n--;
     }
     pthread_mutex_unlock(&jobs->lock);

@@ -50,11 +50,11 @@ static struct nm_bytes trimmed(struct nm_bytes b)
     return b;
 }
 
-size_t nm_shuffle_head_size(struct nm_bytes come)
+size_t nm_shuffle_head_size(struct nm_bytes received)
 {
-    const uint8_t *end = come.size > 0 ? memmem(come.data, come.size, "\r\n\r\n", 4) : NULL;
+    const uint8_t *end = received.size > 0 ? memmem(received.data, received.size, "\r\n\r\n", 4) : NULL;
 
-    return end ? (size_t)(end - come.data) + 4 : 0;
+    return end ? (size_t)(end - received.data) + 4 : 0;
 }
 
 /* ---- parsing words ------------------------------------------------------------------------ */

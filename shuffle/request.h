@@ -53,7 +53,7 @@ struct nm_shuffle_request {
 
 /* Returns the length of the head at the front of the received bytes, with its empty line; 0: the head is not complete
  * yet. */
-size_t nm_shuffle_head_size(struct nm_bytes come);
+size_t nm_shuffle_head_size(struct nm_bytes received);
 
 /* Parses a head that nm_shuffle_head_size() found, of at most NM_SHUFFLE_HEAD_MAX bytes. Returns 0, or a status with a
  * sentence in *ret_why. decoded: room for the query, which must exist as long as the request. */

@@ -39,7 +39,7 @@ struct connection {
     int fd;
     unsigned slot;
     bool spare;
-    size_t come;
+    size_t received;
     uint8_t buffer[NM_SHUFFLE_HEAD_MAX];
 };
 
@@ -57,20 +57,20 @@ static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
         ssize_t n;
         int r;
 
-        *ret_size = nm_shuffle_head_size((struct nm_bytes){c->buffer, c->come});
+        *ret_size = nm_shuffle_head_size((struct nm_bytes){c->buffer, c->received});
         if (*ret_size > 0)
             return 1;
-        if (c->come == sizeof c->buffer)
+        if (c->received == sizeof c->buffer)
             return -EMSGSIZE;
         if (now >= deadline || (r = poll(&p, 1, (int)((deadline - now) / NM_USEC_PER_MSEC) + 1)) == 0)
             return -ETIMEDOUT;
         if (r < 0 && errno != EINTR)
             return -errno; /* the loop would spin if it continued */
-        n = recv(c->fd, c->buffer + c->come, sizeof c->buffer - c->come, MSG_DONTWAIT);
+        n = recv(c->fd, c->buffer + c->received, sizeof c->buffer - c->received, MSG_DONTWAIT);
         if (n == 0)
             return 0;
         if (n > 0)
-            c->come += (size_t)n;
+            c->received += (size_t)n;
         else if (errno != EAGAIN && errno != EINTR)
             return -errno;
     }
@@ -86,8 +86,8 @@ static int answer_head(struct connection *c, size_t size)
                                  "All connections are in use, or your host has reached its limit\n");
     }
     r = nm_shuffle_answer(c->service, c->fd, c->slot, (struct nm_bytes){c->buffer, size});
-    c->come -= size;
-    memmove(c->buffer, c->buffer + size, c->come);
+    c->received -= size;
+    memmove(c->buffer, c->buffer + size, c->received);
     return r;
 }
 
@@ -155,7 +155,7 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     c->fd = STEAL_FD(fd); /* the slot owns the descriptor from here on */
     c->slot = slot;
     c->spare = r == NM_SHUFFLE_CONNECTIONS_E_SPARE;
-    c->come = 0;
+    c->received = 0;
     r = -pthread_create(&thread, &server->connection_attr, serve, c);
     if (r < 0) {
         nm_shuffle_connections_leave(s->connections, slot);
