@@ -214,11 +214,11 @@ static void on_signed_off(void *userdata, int error, const ProtobufCMessage *ans
 bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
 {
     Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
-    bool comes_back = y->settings->recovery && y->settings->supervised;
+    bool resumes_later = y->settings->recovery && y->settings->supervised;
 
     if (y->on_left)
         return true;
-    if (comes_back || y->state.phase != NM_YARN_RUNNING || !y->client)
+    if (resumes_later || y->state.phase != NM_YARN_RUNNING || !y->client)
         return false;
     request.node = &y->id;
     nm_yarn_size_drop(y);

@@ -175,12 +175,12 @@ static void test_application_masters_are_saved_and_removed(void **state)
 
 static void test_state_that_is_too_large_is_not_saved(void **state)
 {
-    _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_KEEP_MAX_BYTES);
+    _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_MASTER_FILE_MAX_BYTES);
     struct nm_yarn_stored_master m = make_master();
     struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
-    m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
+    m.asks = (struct nm_bytes){much, NM_YARN_MASTER_FILE_MAX_BYTES};
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), -EFBIG);
     assert_int_equal(load(w), 1); /* the state that was saved before */
     assert_memory_equal(w->asks, "a\0sk", 5);

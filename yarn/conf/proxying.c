@@ -37,14 +37,15 @@ static bool is_here(const char *host, const struct nm_yarn_settings *s)
 
 /* Checks the address to which the proxy forwards calls. In the configuration of masters, the same property contains the
  * proxy's address. If the node's own files contained the proxy's address, the proxy would call itself. */
-static int check_scheduler(const struct nm_yarn_settings *s, const struct nm_yarn_address *way, char **ret_message)
+static int check_scheduler(const struct nm_yarn_settings *s, const struct nm_yarn_address *rm_address,
+                           char **ret_message)
 {
-    if (way->port != s->proxy_address.port || !is_here(way->host, s))
+    if (rm_address->port != s->proxy_address.port || !is_here(rm_address->host, s))
         return 0;
     return nm_fail(ret_message, -EINVAL,
                    SCHEDULER " = %s:%u: this is " PROXY ", the proxy's own address. The node's files must contain the "
                    "ResourceManager's address; only the configuration of applications contains the proxy's",
-                   way->host, (unsigned)way->port);
+                   rm_address->host, (unsigned)rm_address->port);
 }
 
 static int read_schedulers(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)

@@ -49,8 +49,8 @@ struct nm_yarn_preparation {
     bool asked_other;           /* a second localizer was asked, since the first one's directory became bad */
     struct nm_localizer *roomy; /* the localizer to ask next, because a disk was full */
     bool *tried;                /* the argument of nm_yarn_caches_roomier(); NULL: no disk was full so far */
-    bool lost_local, lost_log;  /* that directory has caused the failure of the preparation */
-    unsigned n_lost; /* how often a resource no longer existed after all resources had been fetched */
+    bool local_failed, log_failed; /* that directory has caused the failure of the preparation */
+    unsigned n_refetches; /* how often a resource no longer existed after all resources had been fetched */
     int result;    /* < 0: the preparation failed */
     char *message; /* reason for the failure; NULL: there was no memory for the text */
 };
@@ -159,7 +159,7 @@ static int make_local(struct nm_yarn_preparation *p, char **ret_message)
 {
     int r = make_each(p, &p->launcher->local, p->task.dirs.local_dir, make_local_one, ret_message);
 
-    p->lost_local = is_of_disk(r);
+    p->local_failed = is_of_disk(r);
     return r;
 }
 
@@ -167,7 +167,7 @@ static int make_logs(struct nm_yarn_preparation *p, char **ret_message)
 {
     int r = make_each(p, &p->launcher->log, p->task.dirs.log_dir, make_log_one, ret_message);
 
-    p->lost_log = is_of_disk(r);
+    p->log_failed = is_of_disk(r);
     return r;
 }
 
@@ -177,14 +177,14 @@ int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct 
     struct nm_yarn_container_dirs dirs = p->task.dirs;
     const struct nm_yarn_dir *d;
 
-    if (p->result >= 0 || (!p->lost_local && !p->lost_log))
+    if (p->result >= 0 || (!p->local_failed && !p->log_failed))
         return -ENOENT;
     nm_yarn_launcher_recheck_dirs(l);
-    if (p->lost_local) {
+    if (p->local_failed) {
         d = nm_yarn_dirs_next(&l->local, dirs.local_dir);
         dirs.local_dir = d ? d->name : NULL;
     }
-    if (p->lost_log) {
+    if (p->log_failed) {
         d = nm_yarn_dirs_next(&l->log, dirs.log_dir);
         dirs.log_dir = d ? d->name : NULL;
     }
@@ -266,7 +266,7 @@ static int finish(struct nm_yarn_preparation *p, char **ret_message)
     if (r < 0)
         return r;
     r = write_files(p, script);
-    p->lost_local = is_of_disk(r);
+    p->local_failed = is_of_disk(r);
     return r < 0 ? nm_fail(ret_message, r, "Can't write the container's script: %s", strerror(-r)) : 0;
 }
 
@@ -337,7 +337,7 @@ static void recheck_some(struct nm_yarn_preparation *p)
  * resources would cause an endless loop. */
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
-    if (++p->n_lost > REFETCH_MAX)
+    if (++p->n_refetches > REFETCH_MAX)
         return nm_fail(ret_message, -ESTALE, "The container's resources in %s were removed each time after they had "
                                              "been fetched",
                        nm_yarn_caches_dir(&p->launcher->caches));

@@ -57,7 +57,7 @@ nm_printf(3, 4) static void log_message(struct nm_yarn_shuffle *s, int level, co
 
 /* ---- CPU weight --------------------------------------------------------------------------- */
 
-static void on_placed(int result, const char *message, void *userdata)
+static void on_moved(int result, const char *message, void *userdata)
 {
     struct nm_yarn_shuffle *s = userdata;
     int r;
@@ -73,15 +73,15 @@ static void on_placed(int result, const char *message, void *userdata)
 /* Moves nm-shuffle to its own cgroup. This must happen when nm-shuffle is already listening. The address rules of
  * nmd.service (IPAddressAllow=) apply only to sockets that were made in the cgroup of nmd.service, and the listening
  * socket must be one of these. */
-static void place(struct nm_yarn_shuffle *s)
+static void move_to_cgroup(struct nm_yarn_shuffle *s)
 {
     int r;
 
     if (!s->has_weight)
         return;
-    r = nm_manager_attach_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_placed, s);
+    r = nm_manager_attach_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_moved, s);
     if (r < 0)
-        on_placed(r, NULL, s);
+        on_moved(r, NULL, s);
 }
 
 /* ---- input of nm-shuffle ------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ static void on_listening(uint16_t port, void *userdata)
         s->metadata[i] = (uint8_t)((uint32_t)port >> (24 - 8 * i));
     (void)snprintf(text, sizeof text, "%u\n", port);
     (void)nm_write_file_atomic_at(s->jobs.state_fd, PORT_FILE, text, 0600);
-    place(s);
+    move_to_cgroup(s);
     TAILQ_FOREACH(j, &s->jobs.list, link)
         send_job(s, j);
 }

@@ -135,10 +135,10 @@ static void refuse(struct nm_yarn_container *i, int outcome, const char *why)
 {
     const int32_t status = status_of(i, outcome);
     const bool is_opportunistic = nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC;
-    const bool goes_on = status == NM_YARN_INVALID &&
+    const bool repeats = status == NM_YARN_INVALID &&
                          (outcome == NM_AGENT_E_UNAVAILABLE || outcome == NM_AGENT_E_QUEUE_FULL);
     _cleanup_free_ char *text =
-        goes_on ? nm_strdup_printf("%s The ResourceManager %s and continues to send containers, so each start counts "
+        repeats ? nm_strdup_printf("%s The ResourceManager %s and continues to send containers, so each start counts "
                                    "as a failure.", why,
                                    is_opportunistic ? "has been informed that there is no room"
                                                     : "hasn't been informed of this")

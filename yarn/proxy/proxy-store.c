@@ -179,7 +179,7 @@ static int write_master(const struct nm_yarn_proxy_store *k, const struct nm_yar
     if (r == 0)
         r = put_nodes(from, a, &m);
     return r < 0 ? r : put(k->masters_fd, nm_yarn_attempt_id_format(&from->attempt, name), &m.base,
-                           NM_YARN_KEEP_MAX_BYTES);
+                           NM_YARN_MASTER_FILE_MAX_BYTES);
 }
 
 int nm_yarn_proxy_store_master(const struct nm_yarn_proxy_store *k, const struct nm_yarn_stored_master *m)
@@ -187,7 +187,7 @@ int nm_yarn_proxy_store_master(const struct nm_yarn_proxy_store *k, const struct
     struct nm_arena a;
     int r;
 
-    nm_arena_init(&a, NM_YARN_KEEP_MAX_BYTES, NULL);
+    nm_arena_init(&a, NM_YARN_MASTER_FILE_MAX_BYTES, NULL);
     NM_FAULT("before-master-kept");
     r = write_master(k, m, &a);
     NM_FAULT("after-master-kept");
@@ -317,5 +317,5 @@ int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yar
 {
     struct loading l = {cb, userdata};
 
-    return nm_yarn_state_dir_read(k->masters_fd, NM_YARN_KEEP_MAX_BYTES, load_one, &l);
+    return nm_yarn_state_dir_read(k->masters_fd, NM_YARN_MASTER_FILE_MAX_BYTES, load_one, &l);
 }

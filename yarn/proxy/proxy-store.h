@@ -26,7 +26,7 @@
 #include "yarn/proxy/local-tokens.h"
 
 /* Size limit of a file. A master with the maximum number of asks needs less than this. */
-#define NM_YARN_KEEP_MAX_BYTES (16 * NM_MIB)
+#define NM_YARN_MASTER_FILE_MAX_BYTES (16 * NM_MIB)
 
 struct nm_yarn_stored_node {
     const char *host;

@@ -111,7 +111,7 @@ static int check_changed(const struct nm_setup_manifest *m, const struct nm_setu
     return names[0] && !s->why ? -ENOMEM : 0;
 }
 
-static bool will_go(const struct nm_setup_undo *u, const char *path)
+static bool will_remove(const struct nm_setup_undo *u, const char *path)
 {
     for (size_t i = 0; i < u->n; i++)
         if (u->steps[i].act == NM_SETUP_REMOVE && nm_streq(u->steps[i].entry->path, path))
@@ -148,7 +148,7 @@ static int check_made(const struct nm_setup_remaining *l, const struct nm_setup_
 
         if (!path)
             return -ENOMEM;
-        if (will_go(u, path) || nm_streq(path, manifest_new) ||
+        if (will_remove(u, path) || nm_streq(path, manifest_new) ||
             (nm_streq(path, manifest_path) && u->kept.n == 0))
             continue;
         s->act = NM_SETUP_STAY;
