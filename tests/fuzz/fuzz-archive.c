@@ -31,7 +31,7 @@ static void ignore(void *userdata, uint64_t bytes)
     (void)userdata, (void)bytes;
 }
 
-static int look(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int check_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)path, (void)type, (void)ftw;
     check(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode));
@@ -51,7 +51,7 @@ static void check_tree(const char *root)
         n++;
     check(n == 3);
     (void)snprintf(path, sizeof path, "%s/in", root);
-    check(nftw(path, look, 16, FTW_PHYS) == 0);
+    check(nftw(path, check_entry, 16, FTW_PHYS) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

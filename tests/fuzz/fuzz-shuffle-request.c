@@ -17,16 +17,16 @@ static void must_be_safe(struct nm_bytes word)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct nm_bytes come = {data, size};
+    struct nm_bytes received = {data, size};
     static uint8_t decoded[NM_SHUFFLE_HEAD_MAX];
     struct nm_shuffle_request q;
     const char *why = NULL;
-    size_t head = nm_shuffle_head_size(come);
+    size_t head = nm_shuffle_head_size(received);
 
     if (head == 0 || head > NM_SHUFFLE_HEAD_MAX)
         return 0;
-    come.size = head;
-    if (nm_shuffle_request_parse(come, decoded, &q, &why) != 0)
+    received.size = head;
+    if (nm_shuffle_request_parse(received, decoded, &q, &why) != 0)
         return *why ? 0 : 1;
     must_be_safe(q.job);
     if (q.n_maps == 0 || q.n_maps > NM_SHUFFLE_MAPS_MAX || q.n_reduces == 0 ||

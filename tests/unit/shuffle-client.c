@@ -191,32 +191,32 @@ void assert_output_is_sent_to_the_byte(void)
 
 void assert_large_output_is_sent(void)
 {
-    uint64_t bytes = 9 << 20, come = 0;
+    uint64_t bytes = 9 << 20, received = 0;
     int fd = dial();
     size_t n;
 
     large_output(bytes);
     ask(fd, TARGET, signed_for(TARGET));
     while ((n = receive(fd, sizeof reply - 1)) > 0)
-        come += n;
+        received += n;
     close(fd);
-    assert_true(come > bytes && come < bytes + 512);
+    assert_true(received > bytes && received < bytes + 512);
     assert_int_equal(shuffle_client.service.count.sent_bytes, bytes);
 }
 
 void assert_cut_output_ends_the_connection(void)
 {
-    uint64_t bytes = 64 << 20, come = 0;
+    uint64_t bytes = 64 << 20, received = 0;
     int fd = dial();
     size_t n;
 
     large_output(bytes);
     ask(fd, TARGET, signed_for(TARGET));
-    come += receive(fd, 1000);
+    received += receive(fd, 1000);
     assert_int_equal(truncate(shuffle_fixture_path(&shuffle_client.fixture, "a", ATTEMPT(0), "file.out"), 1000), 0);
     while ((n = receive(fd, sizeof reply - 1)) > 0)
-        come += n;
+        received += n;
     close(fd);
-    assert_true(come < bytes);
+    assert_true(received < bytes);
     assert_int_equal(shuffle_client.service.count.outputs_failed, 1);
 }

@@ -143,10 +143,10 @@ static void test_too_many_applications_share_an_entry(void **state)
 
 /* ---- status ------------------------------------------------------------------------------------ */
 
-static bool has_note(const struct nm_status *s, const char *says)
+static bool has_note(const struct nm_status *s, const char *substring)
 {
     for (unsigned i = 0; i < s->n_notes; i++)
-        if (strstr(s->notes[i], says))
+        if (strstr(s->notes[i], substring))
             return true;
     return false;
 }

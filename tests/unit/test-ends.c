@@ -52,7 +52,7 @@ static const struct {
     int error;
     enum nm_exit_reason reason;
     int code;
-    const char *says;
+    const char *substring;
 } failures[] = {
     {NM_LAUNCH_STAGE_USER, EPERM, NM_EXIT_BAD_USER, 125, "can't become user someone: Operation not permitted"},
     {NM_LAUNCH_STAGE_WORKDIR, ENOENT, NM_EXIT_BAD_WORKDIR, 125,
@@ -92,7 +92,7 @@ static void test_a_container_that_could_not_start_reports_the_reason(void **stat
         nm_end_classify(l);
         assert_int_equal(l->c->exit_reason, failures[i].reason);
         assert_int_equal(l->c->exit_code, failures[i].code);
-        if (!strstr(l->c->message, failures[i].says))
+        if (!strstr(l->c->message, failures[i].substring))
             fail_msg("%zu: %s", i, l->c->message);
         drop_end(l);
     }
@@ -104,31 +104,36 @@ struct end_case {
     bool stopped;
     enum nm_exit_reason kill, reason;
     int code;
-    const char *says;
+    const char *substring;
 };
 
 static const struct end_case end_cases[] = {
-    {.exit_code = 3, .reason = NM_EXIT_EXITED, .code = 3, .says = ""},
-    {.exit_code = 0, .lost_bytes = 7, .reason = NM_EXIT_EXITED, .says = "7 bytes of its output could not be written"},
-    {.exit_signal = SIGSEGV, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGSEGV, .says = ""},
-    {.exit_signal = SIGTERM, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGTERM, .says = "SIGTERM was not sent by nmd"},
-    {.exit_signal = SIGHUP, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGHUP, .says = "SIGHUP was not sent by nmd"},
-    {.exit_signal = SIGINT, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGINT, .says = "SIGINT was not sent by nmd"},
+    {.exit_code = 3, .reason = NM_EXIT_EXITED, .code = 3, .substring = ""},
+    {.exit_code = 0, .lost_bytes = 7, .reason = NM_EXIT_EXITED,
+     .substring = "7 bytes of its output could not be written"},
+    {.exit_signal = SIGSEGV, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGSEGV, .substring = ""},
+    {.exit_signal = SIGTERM, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGTERM,
+     .substring = "SIGTERM was not sent by nmd"},
+    {.exit_signal = SIGHUP, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGHUP,
+     .substring = "SIGHUP was not sent by nmd"},
+    {.exit_signal = SIGINT, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGINT,
+     .substring = "SIGINT was not sent by nmd"},
     {.exit_signal = SIGKILL, .oom_kills = 1, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "the kernel's OOM killer killed it;"},
+     .substring = "the kernel's OOM killer killed it;"},
     {.exit_signal = SIGKILL, .oom_kills = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "killed it, because the slice or the node ran out of memory"},
+     .substring = "killed it, because the slice or the node ran out of memory"},
     {.exit_code = 128 + SIGKILL, .oom_kills = 2, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "the kernel's OOM killer killed it;"}, /* the exit status of a shell whose child was killed */
-    {.exit_code = 128 + SIGKILL, .reason = NM_EXIT_EXITED, .code = 128 + SIGKILL, .says = ""},
-    {.exit_code = 0, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .says = ""},
-    {.exit_signal = SIGTERM, .kill = NM_EXIT_PREEMPTED, .reason = NM_EXIT_PREEMPTED, .code = 128 + SIGTERM, .says = ""},
+     .substring = "the kernel's OOM killer killed it;"}, /* the exit status of a shell whose child was killed */
+    {.exit_code = 128 + SIGKILL, .reason = NM_EXIT_EXITED, .code = 128 + SIGKILL, .substring = ""},
+    {.exit_code = 0, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .substring = ""},
+    {.exit_signal = SIGTERM, .kill = NM_EXIT_PREEMPTED, .reason = NM_EXIT_PREEMPTED, .code = 128 + SIGTERM,
+     .substring = ""},
     {.exit_signal = SIGKILL, .oom_kills = 1, .ooms = 1, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_OOM,
-     .code = 128 + SIGKILL, .says = "the kernel's OOM killer killed it"},
+     .code = 128 + SIGKILL, .substring = "the kernel's OOM killer killed it"},
     {.exit_signal = SIGTERM, .stopped = true, .reason = NM_EXIT_STOPPED, .code = 128 + SIGTERM,
-     .says = "systemd stopped its scope"},
+     .substring = "systemd stopped its scope"},
     {.exit_signal = SIGTERM, .stopped = true, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .code = 128 + SIGTERM,
-     .says = ""},
+     .substring = ""},
 };
 
 static void test_each_kind_of_end_has_its_exit_reason_and_exit_code(void **state)
@@ -149,7 +154,7 @@ static void test_each_kind_of_end_has_its_exit_reason_and_exit_code(void **state
         nm_end_classify(l);
         if (l->c->exit_reason != is->reason || l->c->exit_code != is->code)
             fail_msg("%zu: %s, %d", i, nm_exit_reason_name(l->c->exit_reason), l->c->exit_code);
-        if (is->says[0] ? !strstr(l->c->message, is->says) : l->c->message[0] != '\0')
+        if (is->substring[0] ? !strstr(l->c->message, is->substring) : l->c->message[0] != '\0')
             fail_msg("%zu: %s", i, l->c->message);
         drop_end(l);
         l->c->kill_reason = NM_EXIT_NONE;
@@ -165,12 +170,12 @@ static void leave_file(struct manager_fixture *w, const char *id, const char *fi
     fake_tree_write(&w->tree, name, text);
 }
 
-static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reason, int code, const char *says)
+static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reason, int code, const char *substring)
 {
     nm_end_classify(l);
     assert_int_equal(l->c->exit_reason, reason);
     assert_int_equal(l->c->exit_code, code);
-    if (!strstr(l->c->message, says))
+    if (!strstr(l->c->message, substring))
         fail_msg("%s", l->c->message);
     drop_end(l);
 }

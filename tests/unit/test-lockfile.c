@@ -142,7 +142,7 @@ static void test_a_lock_held_by_another_process_is_refused(void **state)
 }
 
 /* Lets another process lock the byte. Returns 0 if it gets the lock, or -EBUSY if this process holds the lock. */
-static int take_elsewhere(const char *path, int64_t place)
+static int lock_in_child(const char *path, int64_t offset)
 {
     const pid_t child = fork();
     pid_t holder = -1;
@@ -151,7 +151,7 @@ static int take_elsewhere(const char *path, int64_t place)
     if (child == 0) {
         const pid_t parent = getppid();
         const int own = open(path, O_RDWR | O_CLOEXEC);
-        const int r = own < 0 ? own : nm_lockfile_take_byte(own, place, 0, &holder);
+        const int r = own < 0 ? own : nm_lockfile_take_byte(own, offset, 0, &holder);
 
         _exit(r == -EBUSY && holder == parent ? EBUSY : r == 0 ? 0 : 1);
     }
@@ -170,12 +170,12 @@ static void test_each_byte_of_the_file_is_a_separate_lock(void **state)
     assert_true(fd >= 0);
     assert_int_equal(nm_lockfile_take_byte(fd, 5, 0, &holder), 0);
     assert_int_equal(nm_lockfile_take_byte(fd, INT64_MAX, 0, &holder), 0);
-    assert_int_equal(take_elsewhere(w->path, 6), 0);
-    assert_int_equal(take_elsewhere(w->path, 5), -EBUSY);
-    assert_int_equal(take_elsewhere(w->path, INT64_MAX), -EBUSY);
+    assert_int_equal(lock_in_child(w->path, 6), 0);
+    assert_int_equal(lock_in_child(w->path, 5), -EBUSY);
+    assert_int_equal(lock_in_child(w->path, INT64_MAX), -EBUSY);
     nm_lockfile_drop_byte(fd, 5);
-    assert_int_equal(take_elsewhere(w->path, 5), 0);
-    assert_int_equal(take_elsewhere(w->path, INT64_MAX), -EBUSY);
+    assert_int_equal(lock_in_child(w->path, 5), 0);
+    assert_int_equal(lock_in_child(w->path, INT64_MAX), -EBUSY);
     (void)close(fd);
 }
 

@@ -444,7 +444,7 @@ static void test_each_verb_sends_the_right_request(void **state)
     fake_nmd_stop(&f);
 }
 
-static void assert_reload(const struct fake_exchange *x, const char *says)
+static void assert_reload(const struct fake_exchange *x, const char *expected)
 {
     struct fake_nmd f;
     struct nmctl_result r;
@@ -452,7 +452,7 @@ static void assert_reload(const struct fake_exchange *x, const char *says)
     nmctl_serve(&f, x, 1);
     RUN(&r, "config", "--reload");
     assert_int_equal(r.status, 0);
-    assert_string_equal(r.out, says);
+    assert_string_equal(r.out, expected);
     fake_nmd_stop(&f);
 }
 

@@ -35,9 +35,9 @@ static bool squeezed(const struct node *n)
     return n->verdict.squeeze_millicores != NM_NO_SQUEEZE;
 }
 
-static void use(struct node *n, struct nm_policy_container *o, double wish)
+static void use(struct node *n, struct nm_policy_container *o, double share)
 {
-    o->measured.cpu_millicores = NM_MIN((uint64_t)(wish * (double)PERCENT_CPU), n->verdict.squeeze_millicores);
+    o->measured.cpu_millicores = NM_MIN((uint64_t)(share * (double)PERCENT_CPU), n->verdict.squeeze_millicores);
 }
 
 static void test_opportunistic_containers_are_squeezed_until_a_stall_ends(void **state)

@@ -118,9 +118,9 @@ static void test_each_candidate_is_listed_with_the_reason_of_its_choice(void **s
 /* ---- squeeze --------------------------------------------------------------------------------- */
 
 /* Each opportunistic container uses as much CPU as it wants, within the quota. */
-static void use_within_quota(struct node *n, struct nm_policy_container *o, double wish)
+static void use_within_quota(struct node *n, struct nm_policy_container *o, double share)
 {
-    uint64_t quota = n->verdict.squeeze_millicores, wanted = (uint64_t)(wish * (double)PERCENT_CPU);
+    uint64_t quota = n->verdict.squeeze_millicores, wanted = (uint64_t)(share * (double)PERCENT_CPU);
 
     o->measured.cpu_millicores = NM_MIN(quota, wanted);
 }

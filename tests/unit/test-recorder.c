@@ -59,16 +59,16 @@ static void end(struct manager_fixture *w)
 /* ---- the file of a recording ------------------------------------------------------------------- */
 
 /* nmd --check-config reports the same error as the start of nmd. */
-static void assert_refused(struct manager_fixture *w, const char *name, int r, const char *says)
+static void assert_refused(struct manager_fixture *w, const char *name, int r, const char *substring)
 {
     char *message = NULL;
 
     assert_int_equal(nm_manager_check_record(at(w, name), &message), r);
-    if (!strstr(message, says))
+    if (!strstr(message, substring))
         fail_msg("%s", message);
     free(message);
     assert_int_equal(nm_manager_record(w->m, at(w, name), &message), r);
-    if (!strstr(message, says))
+    if (!strstr(message, substring))
         fail_msg("%s", message);
     free(message);
     assert_null(w->m->recorder);

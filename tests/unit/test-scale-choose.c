@@ -35,7 +35,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void look(struct model *w, uint64_t later)
+static void observe(struct model *w, uint64_t later)
 {
     w->now += later;
     assert_int_equal(nm_scale_memory_update(&w->memory, &w->model, w->now, 600 * SECOND), 0);
@@ -80,13 +80,13 @@ static void test_a_node_is_removable_after_its_idle_time(void **state)
     struct model *w = *state;
 
     model_node(&w->model, "a");
-    look(w, 0);
+    observe(w, 0);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IDLE_SHORT);
-    look(w, 60 * SECOND - 1);
+    observe(w, 60 * SECOND - 1);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IDLE_SHORT);
-    look(w, 1);
+    observe(w, 1);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_GIVE);
     assert_int_equal(verdict(w, "a")->since_msec, 1000 * SECOND);
@@ -98,13 +98,13 @@ static void test_use_of_a_node_restarts_its_idle_time(void **state)
     struct model *w = *state;
     struct nm_scale_node *n = model_node(&w->model, "a");
 
-    look(w, 0);
+    observe(w, 0);
     model_use(n, 1024, 1);
-    look(w, 50 * SECOND);
+    observe(w, 50 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IN_USE);
     n->containers = n->used_mb = n->used_vcores = 0;
-    look(w, 50 * SECOND);
+    observe(w, 50 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IDLE_SHORT);
 }
@@ -114,8 +114,8 @@ static void test_a_long_time_between_observations_restarts_the_idle_time(void **
     struct model *w = *state;
 
     model_node(&w->model, "a");
-    look(w, 0);
-    look(w, 600 * SECOND + 1);
+    observe(w, 0);
+    observe(w, 600 * SECOND + 1);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IDLE_SHORT);
 }
@@ -125,9 +125,9 @@ static void test_a_clock_set_back_restarts_the_idle_time(void **state)
     struct model *w = *state;
 
     model_node(&w->model, "a");
-    look(w, 0);
+    observe(w, 0);
     w->now -= 500 * SECOND;
-    look(w, 0);
+    observe(w, 0);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IDLE_SHORT);
     assert_int_equal(verdict(w, "a")->since_msec, 500 * SECOND);
@@ -141,8 +141,8 @@ static void test_only_running_nodes_are_given_back(void **state)
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
         model_set(&model_node(&w->model, states[i])->state, states[i]);
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &rules);
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
         expect(w, states[i], NM_SCALE_NOT_RUNNING);
@@ -158,8 +158,8 @@ static void test_a_node_in_use_is_kept(void **state)
     model_node(&w->model, "vcores")->used_vcores = 1;
     model_node(&w->model, "opportunistic")->opportunistic = 1;
     model_node(&w->model, "queued")->queued = 1;
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &rules);
     for (size_t i = 0; i < w->model.n_nodes; i++)
         assert_int_equal(w->verdicts[i].reason, NM_SCALE_IN_USE);
@@ -174,8 +174,8 @@ static void test_nodes_that_share_a_host_are_kept(void **state)
     model_node(&w->model, "b");
     model_set(&w->model.nodes[model_node(&w->model, "b-old") - w->model.nodes].host, "b");
     model_set(&w->model.nodes[3].state, "LOST");
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_SHARED_HOST);
     expect_given(w, "b"); /* the lost node "b-old" on the same host doesn't count as another node */
@@ -193,12 +193,12 @@ static void test_the_least_useful_node_is_given_back_first(void **state)
     n->free_vcores = 4;
     n = model_node(&w->model, "small");
     n->free_mb = 1024;
-    look(w, 0);
+    observe(w, 0);
     n = &w->model.nodes[0];
     *n = (struct nm_scale_node){.id = n->id, .host = n->host, .http = n->http, .label = n->label, .state = n->state,
                                 .free_mb = 10240, .free_vcores = 10};
-    look(w, 10 * SECOND);
-    look(w, 100 * SECOND);
+    observe(w, 10 * SECOND);
+    observe(w, 100 * SECOND);
     choose(w, &rules);
     expect_given(w, "small few a b late");
 }
@@ -213,8 +213,8 @@ static void test_a_minimum_number_of_nodes_is_kept(void **state)
     model_node(&w->model, "c");
     model_use(model_node(&w->model, "d"), 1024, 1);
     model_set(&model_node(&w->model, "lost")->state, "LOST");
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     r.min_nodes = 2;
     choose(w, &r);
     expect_given(w, "a b");
@@ -241,8 +241,8 @@ static void test_a_minimum_number_of_nodes_is_kept_in_each_partition(void **stat
         model_set(&model_node(&w->model, name)->label, "gpu");
     }
     model_node(&w->model, "x");
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &r);
     expect_given(w, "g0 g1 x");
     expect(w, "g2", NM_SCALE_MIN_LABEL);
@@ -267,8 +267,8 @@ static void test_demand_counts_only_in_its_partition(void **state)
     assert_non_null(w->model.waiting);
     w->model.waiting[0] = (struct nm_scale_waiting){.label = model_copy("gpu"), .mb = 10240, .vcores = 10};
     w->model.n_waiting = 1;
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &r);
     expect_given(w, "g0 x");
     expect(w, "g1", NM_SCALE_DEMAND);
@@ -286,20 +286,20 @@ static void test_a_node_with_data_of_an_application_is_kept(void **state)
 
     model_node(&w->model, "a");
     model_node(&w->model, "b");
-    look(w, 0);
+    observe(w, 0);
     /* the application begins after the first look, so nmscale knows all its nodes */
     model_app(&w->model, "app1", "a:1");
-    look(w, 10 * SECOND);
+    observe(w, 10 * SECOND);
     nm_scale_words_free(w->model.apps[0].nodes, 1);
     w->model.apps[0].nodes = NULL;
     w->model.apps[0].n_nodes = 0;
-    look(w, 100 * SECOND);
+    observe(w, 100 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_HAS_DATA);
     assert_string_equal(verdict(w, "a")->app, "app1");
     expect_given(w, "b");
     w->model.n_apps = 0; /* the application has ended */
-    look(w, SECOND);
+    observe(w, SECOND);
     w->model.n_apps = 1;
     choose(w, &rules);
     expect_given(w, "a b");
@@ -313,8 +313,8 @@ static void test_a_node_that_may_have_data_is_kept(void **state)
 
     model_node(&w->model, "a");
     model_app(&w->model, "app1", NULL);
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &r);
     expect(w, "a", NM_SCALE_UNKNOWN_DATA);
     r.trust_unknown = true;
@@ -328,13 +328,13 @@ static void test_after_a_failed_query_a_node_may_have_data(void **state)
     struct model *w = *state;
 
     model_node(&w->model, "a");
-    look(w, 0);
+    observe(w, 0);
     model_app(&w->model, "app1", NULL);
-    look(w, 10 * SECOND);
+    observe(w, 10 * SECOND);
     w->model.apps[0].seen = false;
-    look(w, 50 * SECOND);
+    observe(w, 50 * SECOND);
     w->model.apps[0].seen = true;
-    look(w, 50 * SECOND);
+    observe(w, 50 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_UNKNOWN_DATA);
 }
@@ -345,8 +345,8 @@ static void test_an_application_without_containers_keeps_no_node(void **state)
 
     model_node(&w->model, "a");
     model_app(&w->model, "app1", NULL)->fresh = true;
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     choose(w, &rules);
     expect_given(w, "a");
 }
@@ -365,8 +365,8 @@ static void test_a_node_that_reports_its_own_data_is_believed(void **state)
     model_node(&w->model, "clear");
     model_node(&w->model, "silent");
     model_app(&w->model, "app1", "clear:1"); /* the node reports that it has no data of the application any more */
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     w->model.answers = answers;
     choose(w, &rules);
     w->model.answers = NULL;
@@ -382,8 +382,8 @@ static void test_nodes_that_the_demand_needs_are_kept(void **state)
     model_node(&w->model, "a");
     model_node(&w->model, "b");
     model_node(&w->model, "c");
-    look(w, 0);
-    look(w, 100 * SECOND);
+    observe(w, 0);
+    observe(w, 100 * SECOND);
     w->model.demand = (struct nm_scale_demand){.containers = 15, .mb = 15 * 1024, .vcores = 15};
     choose(w, &rules);
     expect_given(w, "a");

@@ -14,7 +14,7 @@
 #include "util/parse.h"
 
 #define HISTORIES 2000
-#define LOOKS 6
+#define N_POLLS 6
 #define NODES 12
 #define APPS 4
 #define GAP (100 * SECOND)
@@ -187,7 +187,7 @@ static uint64_t history(uint64_t seed)
 
     random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     make_cluster(&m, 1 + any(NODES));
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < N_POLLS; i++) {
         const struct nm_scale_rules rules = {.idle_for_msec = any(3) * 50 * SECOND,
                                              .min_nodes = any(4),
                                              .min_per_label = any(3),

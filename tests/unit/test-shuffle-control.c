@@ -30,7 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool says(const char *line, const char *what)
+static bool answers(const char *line, const char *what)
 {
     _cleanup_free_ char *reply = NULL;
 
@@ -47,21 +47,22 @@ static void test_a_job_is_added_and_removed(void **state)
 
     (void)state;
     assert_true(
-        says("{\"add\": {\"job\": \"job_1_1\", \"user\": \"_x$\", \"uid\": 7, \"key\": \"00ffA1\"}}", "{\"ok\": {}}"));
+        answers("{\"add\": {\"job\": \"job_1_1\", \"user\": \"_x$\", \"uid\": 7, \"key\": \"00ffA1\"}}",
+                "{\"ok\": {}}"));
     assert_int_equal(nm_shuffle_jobs_find(service.jobs, nm_bytes_of("job_1_1"), &job), 0);
     assert_string_equal(job.user, "_x$");
     assert_int_equal(job.uid, 7);
     assert_int_equal(job.key_size, 3);
     assert_memory_equal(job.key, "\x00\xff\xa1", 3);
     assert_true(
-        says("{\"add\": {\"job\": \"job_1_1\", \"user\": \"y\", \"uid\": 8, \"key\": \"01\"}}", "{\"ok\": {}}"));
+        answers("{\"add\": {\"job\": \"job_1_1\", \"user\": \"y\", \"uid\": 8, \"key\": \"01\"}}", "{\"ok\": {}}"));
     assert_int_equal(nm_shuffle_jobs_find(service.jobs, nm_bytes_of("job_1_1"), &job), 0);
     assert_int_equal(job.uid, 8);
     assert_int_equal(job.key_size, 1);
-    assert_true(says("{\"remove\": {\"job\": \"job_1_1\"}}", "{\"ok\": {}}"));
-    assert_true(says("{\"remove\": {\"job\": \"job_1_1\"}}", "'job_1_1' is unknown"));
+    assert_true(answers("{\"remove\": {\"job\": \"job_1_1\"}}", "{\"ok\": {}}"));
+    assert_true(answers("{\"remove\": {\"job\": \"job_1_1\"}}", "'job_1_1' is unknown"));
     assert_int_equal(nm_shuffle_jobs_find(service.jobs, nm_bytes_of("job_1_1"), &job), -ENOENT);
-    assert_true(says("{\"count\": {}}", "\"open\": 0"));
+    assert_true(answers("{\"count\": {}}", "\"open\": 0"));
 }
 
 static void test_an_invalid_line_of_json_is_refused(void **state)
@@ -87,7 +88,7 @@ static void test_an_invalid_line_of_json_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
-        assert_true(says(bad[i][0], bad[i][1]));
+        assert_true(answers(bad[i][0], bad[i][1]));
 }
 
 static void test_a_job_key_that_is_too_long_is_refused(void **state)
@@ -97,7 +98,7 @@ static void test_a_job_key_that_is_too_long_is_refused(void **state)
     (void)state;
     snprintf(line, sizeof line, "{\"add\": {\"job\": \"job_1_1\", \"user\": \"a\", \"uid\": 1, \"key\": \"%0130d\"}}",
              0);
-    assert_true(says(line, "key: it must be 1 to 64 bytes"));
+    assert_true(answers(line, "key: it must be 1 to 64 bytes"));
 }
 
 static void test_too_many_jobs_are_refused(void **state)
@@ -109,8 +110,8 @@ static void test_too_many_jobs_are_refused(void **state)
         snprintf(job.id, sizeof job.id, "job_1_%u", i);
         assert_int_equal(nm_shuffle_jobs_add(service.jobs, &job), 0);
     }
-    assert_true(says("{\"add\": {\"job\": \"job_2_1\", \"user\": \"a\", \"uid\": 1, \"key\": \"00\"}}",
-                     "job: the limit of 20000 jobs is reached"));
+    assert_true(answers("{\"add\": {\"job\": \"job_2_1\", \"user\": \"a\", \"uid\": 1, \"key\": \"00\"}}",
+                        "job: the limit of 20000 jobs is reached"));
 }
 
 /* Reads lines from a file until its end. */

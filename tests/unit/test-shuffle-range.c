@@ -127,19 +127,19 @@ static struct nm_bytes fetch(const char *target)
 
 static bool is_answer(const char *target, const char *body, size_t size)
 {
-    struct nm_bytes come = fetch(target);
+    struct nm_bytes received = fetch(target);
 
     return memcmp(reply, "HTTP/1.1 200 OK\r\n", 17) == 0 &&
-           nm_bytes_equal(come, (struct nm_bytes){(const uint8_t *)body, size});
+           nm_bytes_equal(received, (struct nm_bytes){(const uint8_t *)body, size});
 }
 
 static bool is_refused(const char *target, const char *why)
 {
-    struct nm_bytes come = fetch(target);
+    struct nm_bytes received = fetch(target);
 
-    if (memcmp(reply, "HTTP/1.1 500 ", 13) == 0 && nm_bytes_equal(come, nm_bytes_of(why)))
+    if (memcmp(reply, "HTTP/1.1 500 ", 13) == 0 && nm_bytes_equal(received, nm_bytes_of(why)))
         return true;
-    print_message("%s: %.*s\n", target, (int)come.size, (const char *)come.data);
+    print_message("%s: %.*s\n", target, (int)received.size, (const char *)received.data);
     return false;
 }
 

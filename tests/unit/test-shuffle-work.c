@@ -175,7 +175,7 @@ static void test_sent_bytes_are_charged(void **state)
 {
     const uint64_t bytes = 32 << 20, begun_usec = nm_now_usec();
     const uint64_t price_usec = 32 * 100 + 75; /* 75 for a request that names one map */
-    uint64_t come = 0, wait_usec;
+    uint64_t received = 0, wait_usec;
     size_t n;
     int fd = dial();
 
@@ -184,9 +184,9 @@ static void test_sent_bytes_are_charged(void **state)
     book_work(NM_SHUFFLE_BURST_USEC, 0);
     ask(fd, TARGET, signed_for(TARGET));
     while ((n = receive(fd, sizeof reply - 1)) > 0)
-        come += n;
+        received += n;
     close(fd);
-    assert_true(come > bytes && all_connections_have_ended());
+    assert_true(received > bytes && all_connections_have_ended());
     book_work(NM_SHUFFLE_BURST_USEC, UINT64_MAX);
     assert_int_equal(nm_shuffle_jobs_charge(shuffle_client.service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
     assert_true(nm_now_usec() + wait_usec >=

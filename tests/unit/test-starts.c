@@ -54,11 +54,11 @@ static void run_to_end(struct manager_fixture *w, const struct nm_container *c)
     assert_false(fake_tree_has(&w->tree, "ran"));
 }
 
-static void assert_launch_failed(struct manager_fixture *w, const struct nm_container *c, const char *says)
+static void assert_launch_failed(struct manager_fixture *w, const struct nm_container *c, const char *substring)
 {
     run_to_end(w, c);
     assert_int_equal(c->exit_reason, NM_EXIT_LAUNCH_FAILED);
-    if (!strstr(c->message, says))
+    if (!strstr(c->message, substring))
         fail_msg("%s", c->message);
 }
 

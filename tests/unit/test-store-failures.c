@@ -118,7 +118,7 @@ static void read_all(struct fixture *w)
     assert_true(r < 0 || nm_streq(text, "v"));
 }
 
-static void write_in_ways(struct fixture *w, struct reported *t)
+static void write_all_kinds(struct fixture *w, struct reported *t)
 {
     const struct nm_decision d = {.number = 2, .kind = NM_DECISION_KILL};
 
@@ -142,7 +142,7 @@ static void use_store(struct fixture *w, struct reported *t)
     }
     nm_store_mark_open(w->store);
     read_all(w);
-    write_in_ways(w, t);
+    write_all_kinds(w, t);
     close_store(w);
 }
 
@@ -158,7 +158,7 @@ static void use_and_restart(struct fixture *w, struct reported *t)
     for (unsigned i = 0; i < N_BEFORE; i++) /* writes all known containers again, as the manager does */
         if (!is_kept_in_memory_or_file(nm_store_put_container(w->store, old_containers[i])))
             w->opened.saved.incomplete = true;
-    write_in_ways(w, t);
+    write_all_kinds(w, t);
     close_store(w);
 }
 

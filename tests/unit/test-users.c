@@ -232,7 +232,7 @@ int __wrap_getgrnam_r(const char *name, struct group *gr, char *buf, size_t size
 static void test_a_failed_look_up_is_not_reported_as_a_missing_account(void **state)
 {
     static const struct {
-        int says, becomes;
+        int error, becomes;
     } rows[] = {{ENOENT, -ENOENT}, {ESRCH, -ENOENT}, {EBADF, -ENOENT}, {EPERM, -ENOENT},
                 {EIO, -EIO},       {ERANGE, -ERANGE}, {ENOMEM, -ENOMEM}};
     struct nm_user untouched = {.uid = 77};
@@ -240,7 +240,7 @@ static void test_a_failed_look_up_is_not_reported_as_a_missing_account(void **st
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
-        trouble = rows[i].says;
+        trouble = rows[i].error;
         assert_int_equal(nm_users_lookup("root", &untouched), rows[i].becomes);
         assert_int_equal(nm_users_lookup_group("root", &gid), rows[i].becomes);
         assert_int_equal(untouched.uid, 77);

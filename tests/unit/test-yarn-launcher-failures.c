@@ -299,7 +299,7 @@ static void test_a_missing_user_ends_the_preparation(void **state)
 static void test_the_message_names_the_failed_step(void **state)
 {
     static const struct {
-        const char *in_the_way, *step, *words;
+        const char *blocking, *step, *words;
     } cases[] = {
         {"local/usercache/alice@corp$", MAKING, "/local: Not a directory"},
         {"logs/" APPLICATION, MAKING, "/logs: Not a directory"},
@@ -315,15 +315,15 @@ static void test_the_message_names_the_failed_step(void **state)
 
         if (is_script) {
             assert_int_equal(ready(w, MAKE), 0);
-            assert_int_equal(unlinkat(w->root_fd, cases[i].in_the_way, 0), 0);
-            assert_int_equal(mkdirat(w->root_fd, cases[i].in_the_way, 0755), 0);
+            assert_int_equal(unlinkat(w->root_fd, cases[i].blocking, 0), 0);
+            assert_int_equal(mkdirat(w->root_fd, cases[i].blocking, 0755), 0);
         } else {
-            put_file(w, cases[i].in_the_way, "");
+            put_file(w, cases[i].blocking, "");
         }
         prepare_all(w, &o);
         assert_true(strstr(o.message, cases[i].step) == o.message && strstr(o.message, cases[i].words));
         give_back(&o);
-        (void)snprintf(path, sizeof path, "%s/%s", w->root, cases[i].in_the_way);
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, cases[i].blocking);
         assert_int_equal(remove_tree(path), 0);
     }
 }

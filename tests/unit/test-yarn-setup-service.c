@@ -36,7 +36,7 @@ static void assert_prints(const char *printed, const char *words)
         fail_msg("'%s' isn't in\n%s", words, printed);
 }
 
-static pid_t held_by;
+static pid_t lock_holder;
 
 static pid_t holder(const char *state_dir)
 {
@@ -44,7 +44,7 @@ static pid_t holder(const char *state_dir)
 
     assert_non_null(realpath(state_dir, path));
     assert_string_equal(path, in_root("/var/lib/nmd"));
-    return held_by;
+    return lock_holder;
 }
 
 static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), pid_t pid,
@@ -55,7 +55,7 @@ static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *,
     size_t size;
     FILE *out = open_memstream(&printed, &size);
 
-    held_by = pid;
+    lock_holder = pid;
     p.holder = holder;
     assert_int_equal(what(&p, out, &message), 0);
     fclose(out);
