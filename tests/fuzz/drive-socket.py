@@ -274,14 +274,14 @@ class Fuzzer:
         """A container's life, in a right order for once: chance alone seldom finds the way."""
         name = self.random.choice(self.names)
         at = "/v1/containers/" + name
-        deeds = [("POST", at + "/" + verb, {}) for verb in ("pause", "resume", "demote", "promote")]
-        deeds += [("PATCH", at, {"vcores": self.random.choice([0.01, 0.02, 0.5])}), ("GET", at + "/logs", None),
+        actions = [("POST", at + "/" + verb, {}) for verb in ("pause", "resume", "demote", "promote")]
+        actions += [("PATCH", at, {"vcores": self.random.choice([0.01, 0.02, 0.5])}), ("GET", at + "/logs", None),
                   ("POST", "/v1/drain", {}), ("POST", "/v1/undrain", {}), ("GET", at + "/decisions", None)]
-        deeds = [("POST", "/v1/containers", {"name": name, **self.small()})] + \
-            deeds[:self.random.randrange(1, len(deeds) + 1)]
+        actions = [("POST", "/v1/containers", {"name": name, **self.small()})] + \
+            actions[:self.random.randrange(1, len(actions) + 1)]
         if self.random.random() < 0.5:
-            deeds += [("POST", at + "/kill", {"now": self.random.random() < 0.5})]
-        for method, target, body in deeds:
+            actions += [("POST", at + "/kill", {"now": self.random.random() < 0.5})]
+        for method, target, body in actions:
             what = method + " " + target.replace(at, "/v1/containers/{id}")
             body = None if body is None else json.dumps(body).encode()
             status, text = self.ask(method, target, body)

@@ -117,14 +117,14 @@ is "after Ctrl-C, the container's record names the signal" "$(field_of interrupt
 at_least "after Ctrl-C, nmctl run's exit status reports the signal" "$status" 128
 
 # shellcheck disable=SC2016
-env --default-signal=INT "$NMCTL" run --name stubborn -m 32M -c 0.1 -- \
-    sh -c 'trap "" TERM INT; echo ready; while :; do sleep 0.1; done' >"$dir/stubborn" &
+env --default-signal=INT "$NMCTL" run --name ignores-term -m 32M -c 0.1 -- \
+    sh -c 'trap "" TERM INT; echo ready; while :; do sleep 0.1; done' >"$dir/ignores-term" &
 ctl=$!
-wait_until 10 grep -q ready "$dir/stubborn"
+wait_until 10 grep -q ready "$dir/ignores-term"
 kill -INT "$ctl"
 wait "$ctl" 2>/dev/null
 is "a command that ignores SIGTERM is killed after the grace period" \
-    "$(field_of stubborn '"\(.state) \(.exit_reason) \(.exit_signal)"')" "COMPLETED killed 9"
+    "$(field_of ignores-term '"\(.state) \(.exit_reason) \(.exit_signal)"')" "COMPLETED killed 9"
 
 # A container keeps running when only its client (nmctl run) ends.
 "$NMCTL" run --name left -m 32M -c 0.1 -- sleep 300 >/dev/null &

@@ -27,12 +27,12 @@ strange() { # MANNER [SEED]
     strange_pid=$!
     wait_until 20 grep -q connection "$dir/strange.out"
 }
-in_trouble() { [[ $(upstream_of .trouble) =~ $1 ]]; } # REGEX
+trouble_matches() { [[ $(upstream_of .trouble) =~ $1 ]]; } # REGEX
 answers_at_once() { [ "$({ time -p nmctl list >/dev/null; } 2>&1 | awk '/^real/ { print ($2 < 1) }')" = 1 ]; }
 
 while read -r manner state trouble; do
     strange "$manner"
-    check "$manner: nmd reports the state $state with a reason" wait_until 20 in_trouble "$trouble"
+    check "$manner: nmd reports the state $state with a reason" wait_until 20 trouble_matches "$trouble"
     check "$manner: nmctl status shows the state $state" upstream_is "$state"
     check "$manner: nmd responds to clients immediately" answers_at_once
 done <<'END'
@@ -48,7 +48,7 @@ END
 for manner in wrong-number resync; do
     strange "$manner"
     check "$manner: nmctl status says that the ResourceManager requires another registration" \
-        wait_until 20 in_trouble 'requires the node to register again'
+        wait_until 20 trouble_matches 'requires the node to register again'
     before=$(upstream_of .heartbeats)
     sleep_until=$((SECONDS + 2))
     wait_until 3 test "$sleep_until" -le "$SECONDS" || true

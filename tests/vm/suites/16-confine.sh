@@ -36,14 +36,14 @@ escape() { # BUS-PATH RUN-OPTION...: tries to start a unit outside the container
     timeout 60 nmctl run -u alice -m 50M -c 0.1 -e "$run_dir" ${path:+-e "DBUS_SESSION_BUS_ADDRESS=unix:path=$path"} "$@" \
         -- systemd-run --user --unit=escaped sleep 10000 2>&1
 }
-is_out() { as_alice systemctl --user -q is-active escaped; }
+has_escaped() { as_alice systemctl --user -q is-active escaped; }
 stays_in() { # NAME PATH RUN-OPTION...
     local name=$1
     shift
     out=$(escape "$@") && status=0 || status=$?
     diag "$out"
     at_least "$name fails in a container" "$status" 1
-    check "$name starts no process outside the container" eval '! is_out'
+    check "$name starts no process outside the container" eval '! has_escaped'
 }
 stays_in "systemd-run --user" ""
 stays_in "systemd-run --user of an opportunistic container" "" --opportunistic
@@ -101,6 +101,6 @@ check "status no longer reports the shared memory after its removal" wait_until 
 conf "[containers]" "confine = no"
 nmctl config --reload >/dev/null
 escape "" >/dev/null
-check "if an administrator switches confinement off, a container can use the user's service manager" wait_until 20 is_out
+check "if an administrator switches confinement off, a container can use the user's service manager" wait_until 20 has_escaped
 as_alice systemctl --user stop escaped allowed
 done_testing
