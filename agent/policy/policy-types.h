@@ -74,7 +74,7 @@ struct nm_stall {
     uint64_t at_usec;       /* time of the sample that was evaluated last */
     uint32_t base_permille; /* stall (waiting for CPUs) without opportunistic work */
     bool has_base;
-    uint32_t next_permille; /* values of base_permille and `learnt` from the next sample on */
+    uint32_t next_permille; /* values of base_permille and has_base from the next sample on */
     bool has_next_base;
 };
 
