@@ -58,11 +58,11 @@ static void free_words(char ***words)
 }
 
 /* A placeholder in a command's words, with its replacement. */
-struct stand_in {
+struct placeholder {
     const char *word, *text;
 };
 
-static const struct stand_in *find_stand_in(const struct stand_in *all, const char *at)
+static const struct placeholder *find_placeholder(const struct placeholder *all, const char *at)
 {
     for (; all->word; all++)
         if (strncmp(at, all->word, strlen(all->word)) == 0)
@@ -72,7 +72,7 @@ static const struct stand_in *find_stand_in(const struct stand_in *all, const ch
 
 /* Replaces placeholders, which may be parts of words: "--to={target}". Makes only one pass, because a URI may contain
  * the text of a placeholder. */
-static char *expand(const char *word, const struct stand_in *all)
+static char *expand(const char *word, const struct placeholder *all)
 {
     char *text = NULL;
     size_t size;
@@ -81,7 +81,7 @@ static char *expand(const char *word, const struct stand_in *all)
     if (!out)
         return NULL;
     while (*word) {
-        const struct stand_in *s = find_stand_in(all, word);
+        const struct placeholder *s = find_placeholder(all, word);
 
         if (s)
             (void)fputs(s->text, out);
@@ -96,7 +96,7 @@ static char *expand(const char *word, const struct stand_in *all)
     return text;
 }
 
-static int make_words(json_t *list, const struct stand_in *all, char ***ret)
+static int make_words(json_t *list, const struct placeholder *all, char ***ret)
 {
     _cleanup_(free_words) char **words = calloc(json_array_size(list) + 1, sizeof *words);
     json_t *word;
@@ -325,8 +325,8 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
     }
     r = make_shell_uri(res->uri, &shell_uri);
     if (r >= 0)
-        r = make_words(list, (const struct stand_in[]){{"{uri}", shell_uri}, {"{encoded-uri}", res->uri},
-                                                       {"{target}", target}, {NULL, NULL}}, &words);
+        r = make_words(list, (const struct placeholder[]){{"{uri}", shell_uri}, {"{encoded-uri}", res->uri},
+                                                          {"{target}", target}, {NULL, NULL}}, &words);
     if (r == -EINVAL)
         return nm_fail(ret_message, r, "the path contains a NUL");
     if (r < 0)
