@@ -34,11 +34,11 @@ static void on_master_abandoned(void *userdata, const Hadoop__ContainerTokenIden
     nm_yarn_proxy_abandon(userdata, token);
 }
 
-static void on_news(void *userdata)
+static void on_node_change(void *userdata)
 {
     struct nm_yarn_services *h = userdata;
 
-    h->news(h->userdata);
+    h->on_change(h->userdata);
 }
 
 static bool on_no_room(void *userdata)
@@ -79,7 +79,7 @@ static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_ser
 {
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
-        .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news, .no_room = on_no_room,
+        .shuffle = h->shuffle, .state_dir = p->state_dir, .on_change = on_node_change, .no_room = on_no_room,
         .application_ended = on_application_ended, .userdata = h, .report_cb = p->report_cb};
 
     return nm_yarn_node_new(&params, &h->node);
@@ -132,7 +132,7 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
 
     if (!h)
         return -ENOMEM;
-    h->news = p->news;
+    h->on_change = p->on_change;
     h->no_room = p->no_room;
     h->userdata = p->userdata;
     r = nm_yarn_keyring_new(p->state, &h->keyring);

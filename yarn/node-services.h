@@ -19,7 +19,7 @@ struct nm_yarn_services_params {
     struct nm_yarn_state *state; /* contains the keys; keys that an earlier nmd has saved are restored into `state` */
     const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
     void (*report_cb)(int level, const char *sentence);
-    void (*news)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
+    void (*on_change)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
     bool (*no_room)(void *userdata); /* same as in nm_yarn_node_params */
     void *userdata;
 };
@@ -32,7 +32,7 @@ struct nm_yarn_services {
     struct nm_yarn_node *node;
     struct nm_yarn_cm_server *cm_server;
     struct nm_yarn_proxy *proxy; /* NULL if the cluster doesn't use the proxy */
-    void (*news)(void *userdata);
+    void (*on_change)(void *userdata);
     bool (*no_room)(void *userdata);
     void *userdata;
     struct nm_yarn_key_store *key_store;

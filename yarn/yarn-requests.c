@@ -209,7 +209,7 @@ static int send_heartbeat(struct nm_yarn *y)
     struct nm_arena a;
     int r;
 
-    y->news = false;
+    y->has_change = false;
     y->repeats = y->state.retries > 0;
     request.status = &y->report.status;
     request.last_container_token_key = name_key(&container_key, &y->state.container_keys);

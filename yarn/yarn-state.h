@@ -50,7 +50,7 @@ struct nm_yarn {
     struct nm_yarn_state state;
     struct nm_yarn_step step; /* the step that the timer will start, or the step in progress */
     uint64_t due_usec;        /* when the timer fires; 0 while the step is in progress */
-    bool news;                /* a change was reported by nm_yarn_step_on_change() since the last heartbeat began */
+    bool has_change;          /* a change was reported by nm_yarn_step_on_change() since the last heartbeat began */
     bool repeats;             /* the current heartbeat was already sent before */
     struct nm_report_memory memory;
     struct nm_report report;

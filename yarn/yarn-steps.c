@@ -33,7 +33,8 @@ static void advance_heartbeat(struct nm_yarn *y)
 {
     uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
 
-    if (y->news && y->due_usec > due && y->step.task == NM_YARN_HEARTBEAT && y->state.failures == 0 && !y->on_left)
+    if (y->has_change && y->due_usec > due && y->step.task == NM_YARN_HEARTBEAT && y->state.failures == 0 &&
+        !y->on_left)
         set_timer(y, due - now);
 }
 
@@ -41,7 +42,7 @@ void nm_yarn_step_on_change(void *userdata)
 {
     struct nm_yarn *y = userdata;
 
-    y->news = true;
+    y->has_change = true;
     advance_heartbeat(y);
 }
 

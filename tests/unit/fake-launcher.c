@@ -203,9 +203,9 @@ static void on_report(int level, const char *sentence)
 
 int fake_launcher_try_node(struct manager_fixture *w, struct nm_yarn_node **ret)
 {
-    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_update,
-                                    .no_room = on_no_room, .application_ended = on_application_ended,
-                                    .report_cb = on_report};
+    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir,
+                                    .on_change = on_update, .no_room = on_no_room,
+                                    .application_ended = on_application_ended, .report_cb = on_report};
 
     /* The node only passes these pointers to the fake launcher, which doesn't use them, so any pointer will do. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;

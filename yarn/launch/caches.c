@@ -107,7 +107,7 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
     p.local_dir = d->name;
     p.state_dir = state;
     r = nm_localizer_new(&p, &c->all[i]);
-    if (r >= 0 && c->tidies)
+    if (r >= 0 && c->removes)
         nm_localizer_begin_to_tidy(c->all[i]);
     return r;
 }
@@ -206,8 +206,8 @@ static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
     return best;
 }
 
-struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
-                                            bool *tried)
+struct nm_localizer *nm_yarn_caches_with_more_room(const struct nm_yarn_caches *c, const struct nm_localizer *full,
+                                                   bool *tried)
 {
     const size_t from = index_of(c, full);
     size_t to;
@@ -359,7 +359,7 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c)
 
 void nm_yarn_caches_tidy(struct nm_yarn_caches *c)
 {
-    c->tidies = true;
+    c->removes = true;
     for (size_t i = 0; i < c->dirs->n; i++)
         if (c->all[i])
             nm_localizer_begin_to_tidy(c->all[i]);

@@ -18,7 +18,7 @@ struct nm_yarn_caches {
     struct nm_yarn_dirs *dirs;
     struct nm_localizer **all; /* localizers in the order of the directories; NULL: the localizer is not open yet */
     struct nm_localizer *now;  /* the current localizer; NULL: no directory has been good yet */
-    bool tidies;
+    bool removes;
 };
 
 /* Opens the localizers. Ignores local_dir and state_dir of params. settings and the string boot_id must outlive `c`. A
@@ -42,8 +42,8 @@ struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const
  * lack of room. The free space of `full` is not considered, since a quota or missing inodes may have caused the
  * failure. tried: an array with an element for each directory, all false at first, so that each localizer is returned
  * only once. NULL: all good localizers were returned. */
-struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
-                                            bool *tried);
+struct nm_localizer *nm_yarn_caches_with_more_room(const struct nm_yarn_caches *c, const struct nm_localizer *full,
+                                                   bool *tried);
 /* Returns whether the directory of this localizer is good. */
 bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l);
 /* Returns the name of the current directory, or "". */

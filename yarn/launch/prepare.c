@@ -47,8 +47,8 @@ struct nm_yarn_preparation {
     struct nm_localizer_request *ask;
     struct nm_localizer *asked; /* the localizer to which `ask` belongs */
     bool asked_other;           /* a second localizer was asked, since the first one's directory became bad */
-    struct nm_localizer *roomy; /* the localizer to ask next, because a disk was full */
-    bool *tried;                /* the argument of nm_yarn_caches_roomier(); NULL: no disk was full so far */
+    struct nm_localizer *next_localizer; /* the localizer to ask next, because a disk was full */
+    bool *tried;                /* the argument of nm_yarn_caches_with_more_room(); NULL: no disk was full so far */
     bool local_failed, log_failed; /* that directory has caused the failure of the preparation */
     unsigned n_refetches; /* how often a resource no longer existed after all resources had been fetched */
     int result;    /* < 0: the preparation failed */
@@ -347,7 +347,7 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 
 /* Returns a localizer whose directory has room. Each localizer is returned only once: a directory that was full appears
  * to have room again after the files of the failed fetch were removed. */
-static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
+static struct nm_localizer *find_with_room(struct nm_yarn_preparation *p)
 {
     const struct nm_yarn_caches *c = &p->launcher->caches;
 
@@ -356,7 +356,7 @@ static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
         for (size_t i = 0; p->tried && i < c->dirs->n; i++)
             p->tried[i] = false;
     }
-    return p->tried ? nm_yarn_caches_roomier(c, p->asked, p->tried) : NULL;
+    return p->tried ? nm_yarn_caches_with_more_room(c, p->asked, p->tried) : NULL;
 }
 
 /* Asks the localizer of another directory. If the current directory is full, tries all directories with more room, one
@@ -370,11 +370,11 @@ static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_me
     if (p->kind == RETAIN)
         return 0;
     nm_yarn_launcher_recheck_dirs(p->launcher);
-    p->roomy = was_full ? find_roomy(p) : NULL;
-    if (!p->roomy && (p->asked_other || nm_yarn_caches_is_good(&p->launcher->caches, failed) ||
-                      p->launcher->caches.now == failed))
+    p->next_localizer = was_full ? find_with_room(p) : NULL;
+    if (!p->next_localizer && (p->asked_other || nm_yarn_caches_is_good(&p->launcher->caches, failed) ||
+                               p->launcher->caches.now == failed))
         return 0;
-    p->asked_other = p->asked_other || !p->roomy;
+    p->asked_other = p->asked_other || !p->next_localizer;
     p->ask = nm_localizer_request_free(p->ask);
     r = ask_for_resources(p, ret_message);
     return r < 0 ? r : 1;
@@ -436,13 +436,13 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
     if (r < 0)
         return r;
     do {
-        if (p->roomy && nm_yarn_caches_is_good(&p->launcher->caches, p->roomy))
-            p->asked = p->roomy;
+        if (p->next_localizer && nm_yarn_caches_is_good(&p->launcher->caches, p->next_localizer))
+            p->asked = p->next_localizer;
         else
             p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
         r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
         /* the new directories of a user also need room */
-    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != RETAIN && (p->roomy = find_roomy(p)));
+    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != RETAIN && (p->next_localizer = find_with_room(p)));
     return r < 0 ? nm_fail(ret_message, r, "Can't request the container's resources: %s", strerror(-r)) : 0;
 }
 

@@ -45,7 +45,7 @@ static void complete(struct nm_yarn_container *i, int32_t status, const char *di
     i->exit_status = status;
     free(i->diagnostics);
     i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without diagnostics */
-    i->node->p.news(i->node->p.userdata);
+    i->node->p.on_change(i->node->p.userdata);
 }
 
 void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, const char *why)

@@ -231,7 +231,7 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
         more = more || (i->completed && !i->end_reported);
     }
     if (more)
-        n->p.news(n->p.userdata);
+        n->p.on_change(n->p.userdata);
 }
 
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)

@@ -183,7 +183,7 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
     int r;
 
     assert(params->manager && params->settings && params->launcher && params->state_dir);
-    assert(params->news && params->application_ended);
+    assert(params->on_change && params->application_ended);
     if (!n)
         return -ENOMEM;
     n->p = *params;

@@ -54,7 +54,7 @@ struct nm_yarn_node_params {
     struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
     const char *state_dir;           /* nmd's state directory */
     /* Called when a container has ended and the ResourceManager should get a heartbeat immediately. */
-    void (*news)(void *userdata);
+    void (*on_change)(void *userdata);
     /* Called when the start of an opportunistic container is refused for lack of room. The next heartbeats then report
      * a full queue, so that the ResourceManager places the next containers on other nodes. Returns true if the
      * ResourceManager has sent this container although heartbeats have reported a full queue for a while. */
