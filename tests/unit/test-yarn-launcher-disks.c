@@ -66,7 +66,7 @@ static bool runs_in(struct fixture *w, const char *local_dir, const char *kept)
 
     w->local_dir = local_dir;
     prepare_all(w, &o);
-    ok = o.result == 0 && is_there(w, kept);
+    ok = o.result == 0 && exists(w, kept);
     if (!ok)
         print_message("in %s: %d %s\n", local_dir, o.result, o.message);
     give_back(&o);
@@ -226,7 +226,7 @@ static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, !dirs_are(w, "second", NULL));
     assert_true(runs_in(w, "local", "second/filecache/10/f"));
-    assert_true(is_there(w, "local/usercache"));
+    assert_true(exists(w, "local/usercache"));
     w->launcher = nm_yarn_launcher_free(w->launcher);
     (void)snprintf(path, sizeof path, "%s/local", w->root);
     assert_int_equal(umount2(path, MNT_DETACH), 0);
