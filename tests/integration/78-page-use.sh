@@ -171,7 +171,8 @@ printf x | dd of="$dir/state/ended-applications" bs=1 seek=50 conv=notrunc statu
 head -c 700000 /dev/zero | tr '\0' x >"$dir/state/history"
 nmd_start || exit 1
 is "a damaged entry about an ended application is skipped" "$(ended)" '[]'
-at_least "a damaged history starts again" "$(oldest)" "$((before + 1))"
+starts_later() { local first; first=$(oldest); [ "$first" != null ] && [ "$first" -gt "$before" ]; } # the first sample may be missing yet
+check "a damaged history starts again" wait_until 20 starts_later
 
 if [ -n "${NMD_TEST_KEEP:-}" ]; then
     mkdir -p "$NMD_TEST_KEEP"
