@@ -22,13 +22,13 @@ progress_cut() { # WIDTH TEXT
     fi
     printf '%s' "$text"
 }
-progress_said=progress_last # prints the progress text for a LOG; a script whose log has no readable lines sets its own function
+progress_text=progress_last # prints the progress text for a LOG; a script whose log has no readable lines sets its own function
 progress_took() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); } # SECONDS
 # Prints "STEP  1:05  the last line of its log", not wider than the terminal.
 progress_line() { # STEP SECONDS LOG
     local line width=${COLUMNS:-0}
     [ "$width" -gt 20 ] || width=100
-    line=$(printf '%-17s %s  %s' "$1" "$(progress_took "$2")" "$("$progress_said" "$3")")
+    line=$(printf '%-17s %s  %s' "$1" "$(progress_took "$2")" "$("$progress_text" "$3")")
     line=$(progress_cut $((width - 1)) "$line")
     printf '%s' "${line%  }"
 }

@@ -215,18 +215,18 @@ g.step('run 4 of 4, ' + max((plan.phase_of(t, 24, o) for t in range(24) for o in
 print(g.line()[-21:])
 g.stop()")" ' 100 paused, 100 wait'
 # The log of a package's build has only commands, so build-deb prints its own sentences as progress.
-eval "$(sed -n '/^said_of_package()/,/^}/p' "$here/../../packaging/build-deb")"
+eval "$(sed -n '/^package_progress()/,/^}/p' "$here/../../packaging/build-deb")"
 printf '%s\n' 'dpkg-buildpackage: info: source package nmd' >"$dir/deb.log"
-is "the progress of a package's build names dpkg-buildpackage before the first step" "$(said_of_package "$dir/deb.log")" dpkg-buildpackage
+is "the progress of a package's build names dpkg-buildpackage before the first step" "$(package_progress "$dir/deb.log")" dpkg-buildpackage
 printf '%s\n' ' debian/rules binary' '   dh_auto_configure -- --with-x' 'checking for gcc' >>"$dir/deb.log"
-is "the progress of a package's build names the current step" "$(said_of_package "$dir/deb.log")" dh_auto_configure
+is "the progress of a package's build names the current step" "$(package_progress "$dir/deb.log")" dh_auto_configure
 printf '%s\n' '   dh_auto_build' 'musl-gcc -O2 -c -o a.o a.c' 'gcc -O2 -c -o b.o b.c' "  7 |   x" '    |   ^' >>"$dir/deb.log"
-is "the progress of a package's build counts compiled files" "$(said_of_package "$dir/deb.log")" "dh_auto_build: 2 files compiled"
+is "the progress of a package's build counts compiled files" "$(package_progress "$dir/deb.log")" "dh_auto_build: 2 files compiled"
 printf '%s\n' 'ar cr libnm-b.a b.o' 'ranlib libnm-b.a' 'gcc -O2 -o nmd a.o libnm-b.a' '[INFO] Compiling 12 sources' >>"$dir/deb.log"
-is "the progress of a package's build counts libraries and linked programs, and shows Maven's lines" "$(said_of_package "$dir/deb.log")" \
+is "the progress of a package's build counts libraries and linked programs, and shows Maven's lines" "$(package_progress "$dir/deb.log")" \
     "dh_auto_build: 2 files compiled, 2 libraries and programs linked: [INFO] Compiling 12 sources"
 printf '%s\n' '   dh_strip' >>"$dir/deb.log"
-is "the counts of a package's build start again at the next step" "$(said_of_package "$dir/deb.log")" dh_strip
+is "the counts of a package's build start again at the next step" "$(package_progress "$dir/deb.log")" dh_strip
 patience_seconds=2
 (bash -c "$chatter; touch $dir/up; sleep 60") >"$dir/slow.log" 2>&1 &
 slow=$!
