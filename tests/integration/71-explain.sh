@@ -65,7 +65,8 @@ says "explain prints the amounts and the candidates for a pause" \
     '\(.* [0-9.]+ cores used by containers, [0-9.]+ cores used by others on the node\)' \
     'over the preemption threshold of 95 %' '[0-9]+ samples in a row' \
     'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
-    '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'the container is resumed when CPU is free again'
+    '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' \
+    'the container is resumed when CPU is free again'
 check "explain prints the measured gain of a pause after the next samples" \
     wait_until 10 grep_explain o2 'really regained: .*0\.[0-9]+ cores'
 node_cpu 0
