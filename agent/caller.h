@@ -33,7 +33,8 @@ enum nm_agent_outcome {
     NM_AGENT_E_UNAVAILABLE,   /* draining, unhealthy, store full, too many containers: 503 */
 };
 
-/* Describes a refusal: which value was wrong, and what is allowed. Filled in with every outcome. */
+/* Describes a refusal: which value was wrong, and what is allowed. A function that returns an nm_agent_outcome sets all
+ * members. */
 struct nm_problem {
     enum nm_agent_outcome outcome;
     char thing[48];      /* "memory", "id", "user", ... */

@@ -93,9 +93,9 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
 enum nm_container_end { NM_END_SUCCEEDED, NM_END_FAILED, NM_END_KILLED };
 enum nm_container_end nm_container_end_kind(const struct nm_container *c);
 
+#define NM_STATE_TEXT_SIZE 48
 /* Writes the container's state to buf as lists show it, and returns buf: "QUEUED", "RUNNING". For an ended container,
  * writes the result and, in parentheses, the cause: "Succeeded" for exit code 0, "Failed (3)" or "Failed (SIGSEGV)" for
  * other ends of the command, "Killed (preempted)" for a kill by nmd or a person. NM_STATE_TEXT_SIZE bytes are
  * enough. */
-#define NM_STATE_TEXT_SIZE 48
 const char *nm_container_state_text(const struct nm_container *c, char *buf, size_t size);

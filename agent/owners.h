@@ -19,7 +19,7 @@ struct nm_end {
     const char *message; /* one sentence for people, or NULL */
     bool now;            /* send SIGKILL immediately; otherwise SIGTERM, and SIGKILL after the grace period */
 };
-/* Ends a container. If the container is already being killed, its first reason remains, and only `now` has an
+/* Ends a container. If the container is already being killed, its first reason remains, and only e->now has an
  * effect. */
 int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
                    struct nm_problem *ret_problem);
@@ -47,9 +47,9 @@ int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id,
                         struct nm_problem *ret_problem);
 
 /*
- * A container that was submitted with `prepare` already has its promise (guaranteed) or its place in the queue
- * (opportunistic), but does not start until its owner has prepared it. nm_manager_progress() reports the progress in a
- * few words and moves the container to LOCALIZING. Then nm_manager_prepared() queues the container, or
+ * A container that was submitted with nm_submit.prepare already has its promise (guaranteed) or its position in the
+ * queue (opportunistic), but does not start until its owner has prepared it. nm_manager_progress() reports the progress
+ * in a few words and moves the container to LOCALIZING. Then nm_manager_prepared() queues the container, or
  * nm_manager_prepare_failed() ends it with a sentence that says why. During its preparation the container can be ended
  * like any other container. After a restart of nmd the container is NEW again, and the owner must check what was
  * already prepared.

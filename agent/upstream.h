@@ -60,8 +60,8 @@ struct nm_metric_label {
     const char *name, *value; /* the value may be any text */
 };
 
-/* Writes metrics of an upstream after the metrics of the node. A family is announced once, and its samples follow
- * before the next family. `to` is the first argument of each function. */
+/* Functions by which an upstream writes its metrics after the metrics of the node. The upstream calls family() once for
+ * each family, and writes the family's samples before the next call. `to` is the first argument of each function. */
 struct nm_metric_writer {
     void (*family)(void *to, const char *name, enum nm_metric_type type, const char *help);
     /* Writes one value of a gauge or a counter. label: NULL for a family of one value. */
@@ -74,8 +74,8 @@ struct nm_metric_writer {
 /* Functions and views by which an upstream shows its data. Each function may be NULL. */
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
-    /* Returns an object with the members that only this kind of upstream has. The members are appended to the
-     * upstream's object in the status. The caller gets a new reference. NULL: out of memory. */
+    /* Returns an object with the upstream's own members, for example the members of the YARN connection. The members
+     * are appended to the upstream's object in the status. The caller gets a new reference. NULL: out of memory. */
     json_t *(*details)(void *userdata, const struct nm_caller *who, bool with_users);
     void (*metrics)(void *userdata, const struct nm_metric_writer *w);
     /* Returns the upstream's settings for `nmctl config`: a new reference to an array. NULL: out of memory. */

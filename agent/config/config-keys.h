@@ -76,14 +76,16 @@ const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t
 const struct nm_config_key *nm_config_nearest_key(const char *section, const char *name);
 const char *nm_config_nearest_section(const char *section);
 
-/* Reads the text of one file into c. file: name of the file, for messages. places: an array with one entry per key, in
- * which the function stores file and line of each key that is set; or NULL. Returns 0, -EINVAL with *ret_message, or
- * -ENOMEM. */
+/* The file and line that set a key. */
 struct nm_config_source {
     const char *file;
     unsigned line;    /* 0 if no file has set the key, so that the key has its default */
     bool is_unknown;  /* the value in c may not be the intended value, because a file or a value was refused */
 };
+
+/* Reads the text of one file into c. file: name of the file, for messages. sources: NULL, or an array with one entry
+ * per key, in which the function stores the file and line of each key that is set. Returns 0, -EINVAL with
+ * *ret_message, or -ENOMEM. */
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_source *sources, char **ret_message);
 

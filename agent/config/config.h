@@ -121,12 +121,13 @@ int nm_config_load(const char *path, bool must_exist, const struct nm_config_def
 int nm_config_examine(const char *path, bool must_exist, const struct nm_config_default *defaults,
                       struct nm_config **ret, char **ret_message);
 
-/* Returns the CPU thresholds alpha and beta, with a number for "auto". guarded: result of nm_settings_cpu_is_guarded().
- * If one threshold is configured and the other is "auto", "auto" becomes a value with alpha < beta, unless alpha is
- * 1. */
 struct nm_fractions_cpu {
     double alpha, beta;
 };
+
+/* Returns the CPU thresholds alpha and beta, with a number for "auto". guarded: result of nm_settings_cpu_is_guarded().
+ * If one threshold is configured and the other is "auto", "auto" becomes a value with alpha < beta, unless alpha is
+ * 1. */
 struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded);
 
 /* The value that "auto" of one key has on this node, and the reason. */

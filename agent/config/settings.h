@@ -14,8 +14,8 @@
  * called at the start and at a reload.
  *
  * If an upstream has set a larger size, the capacity grows to this size, but not above the node's memory minus the
- * reserve. If an upstream has set a smaller size, only `offered` shrinks. Running containers are always limited by the
- * capacity.
+ * reserve. If an upstream has set a smaller size, only ret->offered shrinks. Running containers are always limited by
+ * the capacity.
  *
  * The sum of capacity and reserve is always the node's size. So the reserve is the memory outside of the capacity,
  * whether it is excluded by system-reserved-* or by a small [node] memory.
@@ -57,8 +57,8 @@ uint32_t nm_settings_queue_per_user(const struct nm_config *c);
 bool nm_settings_cpu_is_guarded(const struct nm_config *c, const struct nm_cgroup_backend *backend,
                                 const char **ret_why);
 
-/* Makes a note with the value of each key whose configured value is "auto". Returns the number of notes. */
 #define NM_SETTINGS_NOTES_MAX 8
+/* Makes a note with the value of each key whose configured value is "auto". Returns the number of notes. */
 size_t nm_settings_notes(const struct nm_config *c, const struct nm_node_sample *node,
                          const struct nm_cgroup_backend *backend, const struct nm_policy_settings *s,
                          const struct nm_task_limits *tasks,

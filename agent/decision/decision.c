@@ -223,7 +223,7 @@ static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum 
 }
 
 /* Appends only the resources that are not 0: a pause returns no memory, a reclaim no CPU. If both resources are 0,
- * appends 0 of the short resource. */
+ * appends 0 of the scarce resource, which caused the decision. */
 static void add_resources(struct nm_text *t, const struct nm_decision *d, const struct nm_resources *r)
 {
     bool nothing = r->memory_bytes == 0 && r->cpu_millicores == 0;

@@ -74,7 +74,8 @@ struct nm_decision {
     uint64_t first_realtime_usec;  /* time of the first of these refusals */
     struct nm_fractions over_allocation_threshold, preemption_threshold;
     uint32_t consecutive_samples, cpu_samples;
-    uint32_t queue_length, queue_max_length; /* UINT32_MAX: the queue is limited by its requests, not by its length */
+    uint32_t queue_length, queue_max_length; /* UINT32_MAX: the sum of the queued requests is limited, but not their
+                                                number */
     enum nm_victim_order victim_order;
     struct nm_resources predicted, regained; /* SQUEEZE: predicted.cpu_millicores is the quota. 0: the quota is
                                                 lifted. The reason is CPU_OVER_BETA (tightened) or BELOW_THRESHOLD

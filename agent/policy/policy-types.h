@@ -92,7 +92,7 @@ struct nm_policy_container {
                          (nm_policy_input.shed_limited_to) and takes them back to place them elsewhere */
     bool passed;      /* was admitted ahead of a larger head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
-    /* a reclaim is still running: memory doesn't settle before the reclaim ends, up to a time limit */
+    /* a reclaim is still running: memory counts as settled only after its end, or after a time limit */
     bool reclaiming;
     uint64_t reclaimed_usec; /* time of the last reclaim while the container ran; 0 if there was no such reclaim */
     struct nm_resources request;

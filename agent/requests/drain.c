@@ -35,7 +35,7 @@ static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    nm_events_publish_node(m, "the deadline of the drain has passed: containers that still run are ended");
+    nm_events_publish_node(m, "the deadline of the drain has passed: containers that are still running are ended");
     kill_where(m, false, false, NM_REASON_DRAIN_DEADLINE, NULL);
     return 0;
 }
@@ -92,8 +92,8 @@ static void report_draining(struct nm_manager *m, uint64_t deadline_usec)
         (void)snprintf(text, sizeof text, "draining: no more containers are admitted; running containers are ended%s",
                        discarded);
     else
-        (void)snprintf(text, sizeof text, "draining: no more containers are admitted; containers that still run in %s "
-                                          "are ended%s",
+        (void)snprintf(text, sizeof text, "draining: no more containers are admitted; containers that are still "
+                                          "running %s from now are ended%s",
                        nm_format_duration(deadline_usec, when, sizeof when), discarded);
     nm_events_publish_node(m, text);
 }

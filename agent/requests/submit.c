@@ -336,12 +336,13 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
                               "The queued requests (%s) and this request (%s) together are larger than the node, which "
                               "offers %s. %s",
                               format_amount(m, &claims.waiting, claimed, sizeof claimed), want, have,
-                              instead ?: "Try again later, or as --guaranteed.");
+                              instead ?: "Try again later, or submit it with --guaranteed.");
     if (reason == NM_REASON_QUEUE_FULL)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "The queue holds %u opportunistic containers already, its maximum "
                               "length. %s",
-                              m->settings.queue_max_length, instead ?: "Try again later, or as --guaranteed.");
+                              m->settings.queue_max_length,
+                              instead ?: "Try again later, or submit it with --guaranteed.");
     if (reason == NM_REASON_LARGER_THAN_NODE)
         return nm_problem_set(p, NM_AGENT_E_TOO_LARGE,
                               request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,

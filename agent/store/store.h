@@ -57,14 +57,13 @@ const char *nm_store_advice(int r);
 /* Opens the journal. dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id
  * (without the newline), or any text in tests. Returns -EBUSY if another nmd has the journal open. */
 int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, struct nm_store_opened *ret_opened);
-/* Sets the current file aside and begins a new one with the rows that can be read; the epoch is renewed. Writes that
- * were not on disk yet are kept. */
+/* Renames the current file to ret_opened->set_aside, and creates a new file with the readable rows and a new epoch (see
+ * nm_store_opened.epoch). Keeps writes that were not on disk yet. */
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Marks the file as no longer closed, until nm_store_free(). Call it after the rows were processed, and before any
  * action that the rows do not record. */
 void nm_store_mark_open(struct nm_store *s);
-/* Flushes once more and frees the store. A file that was not taken into use keeps its mark of being closed
- * as it was. */
+/* Flushes once more and frees the store. Without an earlier nm_store_mark_open(), leaves the file's mark unchanged. */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 
