@@ -168,11 +168,11 @@ static const struct nm_cgroup_ops systemd_ops = {
  * ---- stops by other programs -----------------------------------------------------------------
  *
  * Detects when other programs make systemd stop nmd's units. To the shim a stopped scope looks like a command that
- * received a SIGTERM; only systemd knows who requested it. systemd announces each job before the job runs. nmd itself
- * makes jobs only to start units (each has an operation then) and to remove empty units. So any other job on the scope
- * of a living container is a stop: `systemctl stop`, or a shutdown of the host. The slice may also be started, by a
- * unit that depends on it. For the slice the type of the job is therefore read; the job exists until all scopes have
- * been stopped.
+ * received a SIGTERM; only systemd knows who requested it. systemd emits the signal JobNew before a job runs. nmd's own
+ * jobs start units, or remove empty units; nm_sdop_is_pending() recognizes the starts. Any other job on the scope of a
+ * live container is a stop: `systemctl stop`, or a shutdown of the host. A job on the slice can also be a start,
+ * requested by a unit that depends on the slice. Therefore nmd reads the type of such a job. The job still exists then,
+ * because systemd completes it only after all scopes have stopped.
  */
 
 static void report_stop(const struct nm_systemd *s, const char *container_id)

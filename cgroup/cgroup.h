@@ -120,8 +120,6 @@ struct nm_procs_pass;
 int nm_cgroup_signal(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
-/* Finds the processes that still exist, and the processes that hang in the kernel (cgroup/leftover-procs.c). Returns
- * -ENOENT if the cgroup no longer exists. */
 #define NM_COMM_SIZE 64
 struct nm_cgroup_leftover_procs {
     unsigned n;               /* processes */
@@ -129,14 +127,17 @@ struct nm_cgroup_leftover_procs {
     pid_t hanging;            /* pid of one hanging process; 0 if no process hangs */
     char comm[NM_COMM_SIZE];  /* name of the process `hanging` */
 };
+
+/* Finds the processes that still exist, and the processes that hang in the kernel (cgroup/leftover-procs.c). Returns
+ * -ENOENT if the cgroup no longer exists. */
 int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftover_procs *ret);
 /* Describes the processes in words. The text says "hangs" only of processes in state D. */
 void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, char *buf, size_t size);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
+struct nm_cgroup_backend;
 /* Marks the sockets that the cgroup's processes create from now on as background traffic (SO_PRIORITY 2), or stops
  * marking them. The mark outlives nmd and is removed with the cgroup. Returns -EOPNOTSUPP without
  * NM_CGROUP_NET_PRIORITY. */
-struct nm_cgroup_backend;
 int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg, bool on);
 /* Writes memory.reclaim, which blocks until the kernel is done: call it only in a worker process. Returns -EAGAIN if
  * the kernel reclaimed less than requested. */

@@ -70,7 +70,7 @@ void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on)
     int r = nm_cgroup_set_oom_group(cg, on);
 
     if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
-        nm_debug("cgroup: memory.oom.group of %s: %s", cg->name, strerror(-r));
+        nm_debug("cgroup: can't write memory.oom.group of %s: %s", cg->name, strerror(-r));
     if (r < 0)
         return;
     if (on)
