@@ -37,7 +37,7 @@ struct nm_batch {
     struct nm_user_queue_item item; /* must be the first member: the addresses of item and batch are the same */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
-    struct nm_job *job; /* the running worker; NULL: the batch is waiting in its line */
+    struct nm_job *job; /* the running worker; NULL: the batch is waiting in its queue */
     uid_t uid;
     gid_t gid;
     char *user, *account; /* account NULL: the first account with this uid */
@@ -496,9 +496,9 @@ static int report_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
     /* The owner has to prepare for files that a worker creates or removes. A check does neither. */
-    const bool tells = p->begins && b->list != NM_REPLY_CHECK;
+    const bool has_callback = p->begins && b->list != NM_REPLY_CHECK;
 
-    for (bool is_first = true; tells && b->n_begun < b->n; is_first = false, b->n_begun++) {
+    for (bool is_first = true; has_callback && b->n_begun < b->n; is_first = false, b->n_begun++) {
         const uint64_t id = b->entries[b->n_begun].id;
         int r;
 
@@ -538,7 +538,7 @@ static void take_out(struct nm_batch *b)
     nm_user_queue_remove(queue_of(b), &b->item);
 }
 
-/* Drops the batches in other users' lines for the resources that this batch begins to fetch. */
+/* Drops the batches in other users' queues for the resources that this batch begins to fetch. */
 static void drop_others(struct nm_batch *b)
 {
     struct nm_batch_entry *e, *next;
@@ -576,7 +576,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     end_batch(b);
 }
 
-/* Gives a slot to the next batch of the line. Returns whether a batch was waiting in the line. */
+/* Gives a slot to the next batch of the queue. Returns whether a batch was waiting in the queue. */
 static bool begin_next(struct nm_batches *bs, struct nm_user_queue *queue)
 {
     struct nm_batch *b = (struct nm_batch *)(void *)nm_user_queue_next(queue);

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Work for workers, in batches that wait in lines. A batch is for one worker and one account: resources to fetch, to
- * remove or to check. Fetches, removals and checks have separate lines. Each line shares its slots fairly
+ * Work for workers, in batches that wait in queues. A batch is for one worker and one account: resources to fetch, to
+ * remove or to check. Fetches, removals and checks have separate queues. Each queue shares its slots fairly
  * (user-queue.h) between the users who made the requests, whatever account the worker runs under. A worker that makes
  * no progress is killed, and its slot is used again even before the worker has exited. Each resource is identified by
  * an id.
  *
- * A resource may be in the lines of several users, in a separate batch for each user. The first of these batches that
+ * A resource may be in the queues of several users, in a separate batch for each user. The first of these batches that
  * begins fetches the resource, and the other batches are dropped. A user therefore never waits for batches that are
- * ahead of the resource in another user's line.
+ * ahead of the resource in another user's queue.
  */
 
 #include <sys/queue.h>
@@ -45,7 +45,7 @@ struct nm_batches_params {
     void (*abandoned)(uint64_t id, const char *message, void *userdata);
     void (*removed)(uint64_t id, void *userdata);
     void (*not_removed)(uint64_t id, const char *message, void *userdata);
-    /* user: owner of the line in which the check was waiting. A resource that couldn't be checked is reported as
+    /* user: owner of the queue in which the check was waiting. A resource that couldn't be checked is reported as
      * complete. */
     void (*checked)(uint64_t id, const char *user, bool is_whole, void *userdata);
     void (*progress)(uint64_t id, const struct nm_worker_reply *reply, void *userdata);
@@ -83,22 +83,22 @@ int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
 int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target);
 bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm_batch_owner *owner);
 
-/* Sets a function that is called once the batch has ended. The function may put other batches into lines. */
+/* Sets a function that is called once the batch has ended. The function may put other batches into queues. */
 void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
 
-/* Takes ownership of the batch and puts it into its line. An empty batch is dropped. -ENOMEM: the batch was dropped,
+/* Takes ownership of the batch and puts it into its queue. An empty batch is dropped. -ENOMEM: the batch was dropped,
  * and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
-/* Gives a slot to the next batch of each line, and starts the worker of one batch that has a slot. If `begins`
+/* Gives a slot to the next batch of each queue, and starts the worker of one batch that has a slot. If `begins`
  * hasn't been called for all resources of the batch by end_usec, later calls continue. Returns whether more work may
  * be left. */
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec);
 
-/* Returns whether a worker is fetching the resource now, or whether the resource is in the line of this user. */
+/* Returns whether a worker is fetching the resource now, or whether the resource is in the queue of this user. */
 bool nm_batches_serve(const struct nm_batch_refs *refs, const char *user);
 /* Marks the resource as no longer wanted. If a batch has no wanted resource any more, the batch ends. If it is still
- * waiting in its line, its fetches fail immediately. If its worker is running, its fetches are abandoned. The call may
- * free `places`. */
+ * waiting in its queue, its fetches fail immediately. If its worker is running, its fetches are abandoned. The call may
+ * free `refs`. */
 void nm_batches_set_unwanted(struct nm_batch_refs *refs);
 /* Marks the resource as wanted again, after nm_batches_set_unwanted(). */
 void nm_batches_set_wanted(struct nm_batch_refs *refs);

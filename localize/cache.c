@@ -209,7 +209,8 @@ static int grow(struct nm_cache *c)
     return 0;
 }
 
-/* Finds the usable entry of a key. The key may have other entries, which have is_leaving or are being removed. */
+/* Finds the usable entry of a key. Skips the key's entries with is_leaving set, and entries whose files are being
+ * removed. */
 static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
     const struct slot like = {.hash = hash_key(c, key)};

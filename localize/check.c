@@ -10,7 +10,7 @@
 #include "util/clock.h"
 
 /* A check of a cached tree by a worker. The cache entry points to it (nm_cache_entry.checks). Each user who has
- * requested the tree has a separate check, because another user's line may be long. The check counts as a user of the
+ * requested the tree has a separate check, because another user's queue may be long. The check counts as a user of the
  * entry, so that the tree isn't removed. */
 struct check {
     struct check *next; /* next check of the same entry */
@@ -73,8 +73,8 @@ static bool is_due(const struct nm_localizer *l, const struct nm_cache_entry *e)
            nm_sub_u64(nm_now_usec(), e->checked_usec) >= l->params.checked_usec;
 }
 
-/* Starts or joins the check of one resource. A tree with several names has a wait for each name, because each resource
- * of a piece has one wait. */
+/* Starts the check of one resource, or joins a running check of the same tree. A request may contain a tree under
+ * several names. Each of these resources has its own nm_localizer_check_wait in the check's list. */
 static void check_one(struct begun *b, const struct nm_localizer_user *user, const struct nm_localizer_resource *res,
                       struct nm_localizer_check_wait *w)
 {
@@ -93,7 +93,7 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
     b->request->n_checks++;
 }
 
-/* Puts both batches into the line of checks. A batch without entries is freed. If a batch can't be put into the line,
+/* Puts both batches into the queue of checks. A batch without entries is freed. If a batch can't be put into the queue,
  * nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
 static void put(struct begun *b)
 {

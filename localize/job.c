@@ -24,8 +24,9 @@
 #define FREE_MSEC 2000
 #define READ_BYTES 1024U /* bytes to read in one turn: two dozen lines of nm-localizer */
 #define PIPE_READS 72    /* number of reads of READ_BYTES, which is more than a pipe holds */
-/* Limits on lines. A worker may write twice as many lines as nm-localizer's interval allows. It may additionally write
- * a full pipe of lines, which nmd reads at the same time after a delay, and four lines for each resource. */
+/* Rate limit for the lines of a worker's report. On average a worker may write two lines in each report interval. The
+ * burst limit is LINES_AT_ONCE, the number of lines that fit into the pipe while nmd is delayed, plus LINES_OF_EACH for
+ * each resource. */
 #define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U

@@ -151,7 +151,7 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
     return nm_cache_ask(l->cache, key, now_usec, ret_id);
 }
 
-/* One piece of one ask. Each PUBLIC resource gets a separate batch, so that it can be in another user's line as well.
+/* One piece of one ask. Each PUBLIC resource gets a separate batch, so that it can be in another user's queue as well.
  * The other resources share a batch. */
 struct piece {
     struct nm_localizer_request *request;
@@ -224,8 +224,8 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
     return r;
 }
 
-/* Adds a resource that another user has requested to the line of this ask's user as well, because the other user's line
- * may be long. */
+/* Adds a resource that another user has requested to the queue of this ask's user as well, because the other user's
+ * queue may be long. */
 static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
     const struct nm_cache_entry *e = nm_cache_find(p->request->localizer->cache, id);
@@ -303,7 +303,7 @@ static int ask_piece(struct nm_localizer_request *request)
         return 0;
     for (size_t i = 0; r >= 0 && i < p.room; i++)
         r = ask_for(&p, &request->spec->resources[request->n_asked]);
-    /* the resources are in the cache by now, so freeing the ask also removes them from the line */
+    /* the resources are in the cache by now, so freeing the ask also removes them from the queue */
     if (p.batch)
         put = nm_batches_put(l->batches, p.batch);
     return r < 0 ? r : put;
@@ -333,7 +333,7 @@ bool nm_localizer_request_some(struct nm_localizer *l)
     TAILQ_INSERT_TAIL(&l->asking, request, asking_link);
     r = request->has_failed ? 0 : ask_piece(request);
     if (r < 0) {
-        (void)snprintf(message, sizeof message, "Can't request the container's resources: %s", strerror(-r));
+        (void)snprintf(message, sizeof message, "Can't start localizing the container's files: %s", strerror(-r));
         nm_localizer_request_fail(request, r == -ENOSPC || r == -EDQUOT ? -ENOSPC : -EIO, message);
     }
     if (request->has_failed || request->n_asked == request->n)
@@ -432,7 +432,7 @@ static void release(struct nm_localizer_request *request, size_t i)
         nm_batches_set_unwanted(&f->batches);
 }
 
-/* Releases resources, starting with those that were requested last. The waiting resources therefore leave the line
+/* Releases resources, starting with those that were requested last. The waiting resources therefore leave the queue
  * before a running fetch is ended. Otherwise a waiting resource would get the slot of the ended fetch. */
 bool nm_localizer_release_some(struct nm_localizer *l)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Chooses the item of work that runs next. Items wait in one line per user, and run in slots that are shared fairly.
+ * Chooses the item of work that runs next. Items wait in one queue per user, and run in slots that are shared fairly.
  * The code has no clock, and its caller starts the items.
  *
  *  - The user with the fewest running items goes first. Among such users, the item that has waited longest goes first.
@@ -19,7 +19,7 @@
 
 struct nm_user_queue_user;
 
-/* An item, which is a member of the caller's object. All members are zero while it is in no line. */
+/* An item, which is a member of the caller's object. All members are zero while it is in no queue. */
 struct nm_user_queue_item {
     TAILQ_ENTRY(nm_user_queue_item) link;
     struct nm_user_queue_user *user;
@@ -36,7 +36,7 @@ struct nm_user_queue {
 
 void nm_user_queue_init(struct nm_user_queue *queue, unsigned max, unsigned own, unsigned most);
 
-/* Puts the item at the end of the user's line. -ENOMEM. */
+/* Puts the item at the end of the user's queue. -ENOMEM. */
 int nm_user_queue_put(struct nm_user_queue *queue, struct nm_user_queue_item *item, const char *user);
 /* Returns the next item that may run, and gives it a slot. NULL: no item may run. */
 struct nm_user_queue_item *nm_user_queue_next(struct nm_user_queue *queue);

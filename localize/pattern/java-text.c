@@ -10,8 +10,8 @@
 
 int nm_java_refuse(const struct nm_java_regex *r, const char *why)
 {
-    return nm_fail(r->message, -EINVAL, "the pattern '%s' can't be matched as in Java: %s (at character %zu)", r->text,
-                   why, (size_t)(r->at - r->text));
+    return nm_fail(r->message, -EINVAL, "can't use the pattern '%s': %s (at character %zu)", r->text, why,
+                   (size_t)(r->at - r->text));
 }
 
 void nm_java_skip_marks(struct nm_java_regex *r)

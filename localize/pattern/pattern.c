@@ -56,7 +56,7 @@ int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message
         char reason[128] = "";
 
         (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);
-        return nm_fail(ret_message, -EINVAL, "the pattern '%s' can't be matched as in Java: %s", text, reason);
+        return nm_fail(ret_message, -EINVAL, "can't use the pattern '%s': %s", text, reason);
     }
     p->data = pcre2_match_data_create_from_pattern(p->code, NULL);
     p->limits = pcre2_match_context_create(NULL);

@@ -6,6 +6,7 @@
  * server.
  */
 
+#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "localize/worker/fetch.h"
@@ -17,7 +18,8 @@ int nm_fetch_tree_count(struct nm_fetch_tree *t, unsigned depth, bool is_directo
     const unsigned needed = is_directory ? S_IROTH | S_IXOTH : S_IROTH;
 
     if (++t->entries > t->fetch->work->limits.entries)
-        return nm_fail(ret_message, -EFBIG, "the resource has more files and directories than allowed");
+        return nm_fail(ret_message, -EFBIG, "the resource has more files and directories than the limit of %" PRIu64,
+                       t->fetch->work->limits.entries);
     if (depth >= NM_FETCH_DEPTH_MAX)
         return nm_fail(ret_message, -ELOOP, "directories are nested more than %u levels deep", NM_FETCH_DEPTH_MAX);
     if (t->is_public && (mode & needed) != needed)

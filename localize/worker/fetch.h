@@ -83,7 +83,7 @@ struct nm_fetch_tree {
 int nm_fetch_local_tree(struct nm_fetch_tree *t, int fd, int to_fd, char **ret_message);
 int nm_fetch_hdfs_tree(struct nm_fetch_tree *t, const struct nm_uri *uri, int to_fd, char **ret_message);
 
-/* ---- fetch-tree.c: code shared by both ------------------------------------------------------- */
+/* ---- fetch-tree.c: shared by nm_fetch_local_tree() and nm_fetch_hdfs_tree() ------------------ */
 
 #define NM_FETCH_DEPTH_MAX 64 /* the same limit as in archives */
 

@@ -169,9 +169,13 @@ static int open_archive(struct unpack *u)
 /* Counts an entry or an implied directory. Each needs an inode, and a single name may imply 64 directories. */
 static int count_entry(struct unpack *u, const char *path)
 {
-    if (++u->entries > u->params->most_entries)
-        return entry_failed(u, -EFBIG, path, "the archive has more entries than allowed");
-    return 0;
+    char reason[80];
+
+    if (++u->entries <= u->params->most_entries)
+        return 0;
+    (void)snprintf(reason, sizeof reason, "the archive has more entries than the limit of %" PRIu64,
+                   u->params->most_entries);
+    return entry_failed(u, -EFBIG, path, reason);
 }
 
 /* Checks that this number of further bytes is within the limit. */

@@ -214,17 +214,19 @@ int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret
     int https = 0, r;
 
     if (size > NM_WORK_MAX_BYTES)
-        return nm_fail(ret_message, -EBADMSG, "the work is longer than %u MiB", NM_WORK_MAX_BYTES >> 20);
+        return nm_fail(ret_message, -EBADMSG, "the input of nm-localizer is larger than %u MiB",
+                       NM_WORK_MAX_BYTES >> 20);
     work.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!work.json)
-        return nm_fail(ret_message, -EBADMSG, "the work is not valid JSON: %s (line %d)", error.text, error.line);
+        return nm_fail(ret_message, -EBADMSG, "the input of nm-localizer is not valid JSON: %s (line %d)", error.text,
+                       error.line);
     if (json_unpack_ex(work.json, &error, JSON_STRICT,
                        "{s?:s, s?:o, s?:{s?b, s?s !}, s?:o, s?:o, s?:o, s?:o, s?:o, s:o}",
                        "user", &work.user, "name_nodes", &work.name_nodes, "webhdfs", "https", &https, "ca_file",
                        &work.ca_file, "commands", &work.commands, "environment",
                        &work.environment, "limits", &limits, "removals",
                        &work.removals, "checks", &work.checks, "resources", &resources) < 0)
-        return nm_fail(ret_message, -EBADMSG, "the work is invalid: %s", error.text);
+        return nm_fail(ret_message, -EBADMSG, "the input of nm-localizer is invalid: %s", error.text);
     work.https = https;
     r = check_lists(work.name_nodes, "name_nodes", ret_message);
     if (r >= 0)
