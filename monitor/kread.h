@@ -49,13 +49,13 @@ static inline int nm_monitor_read(int fd, char *buf, size_t size)
     return r >= 0 && (size_t)r == size - 1 ? -E2BIG : r;
 }
 
+#define NM_MONITOR_LINES_MAX ((off_t)2 << 20) /* 65536 groups are 704 KiB */
+#define NM_MONITOR_WORD_MAX 16
+
 /*
  * Reads the lines that begin with one of the words from a file of up to NM_MONITOR_LINES_MAX bytes. The text is
  * NUL-terminated and in the file's order. Returns its length, -E2BIG if the lines or the file are longer, -ENOENT, or
  * -errno. Use this function for files in which a part grows with the user's data, such as the groups in
  * /proc/PID/status.
  */
-#define NM_MONITOR_LINES_MAX ((off_t)2 << 20) /* 65536 groups are 704 KiB */
-#define NM_MONITOR_WORD_MAX 16
-
 int nm_monitor_read_lines(int fd, const char *const *words, size_t n_words, char *buf, size_t size);
