@@ -388,9 +388,9 @@ static void print_drain(FILE *f, const struct nm_term *term, const json_t *node)
         return;
     print_label(f, term, "drain");
     if (deadline > now)
-        fprintf(f, "containers that still run in %s will be killed%s",
+        fprintf(f, "containers that are still running %s from now will be killed%s",
                 nm_format_duration(deadline - now, left, sizeof left), until_restart ? "; " : "");
-    fprintf(f, "%s\n", until_restart ? "it ends when nmd is stopped" : "");
+    fprintf(f, "%s\n", until_restart ? "draining ends when nmd is stopped" : "");
 }
 
 /* Prints lines for measures that are currently active. */

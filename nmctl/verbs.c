@@ -198,7 +198,7 @@ const struct nm_verb nm_verbs[] = {
      drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
     {"undrain", NULL, "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_undrain_verb},
-    {"close-breaker", NULL, "", "admit opportunistic containers again, after kills",
+    {"close-breaker", NULL, "", "close the breaker: admit opportunistic containers again",
      "After a kill because of missing memory or CPU, nmd starts no opportunistic containers for some time. This "
      "command ends that time.",
      json_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_close_breaker_verb},
