@@ -240,34 +240,34 @@ static bool is_among(const struct nm_scale_capacity *list, size_t n, const char 
     return false;
 }
 
-static bool default_wants(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
+static bool default_wants(const struct nm_scale_model *model, const struct nm_scale_capacity *removed, size_t n)
 {
     uint64_t rest = 0, theirs = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (!*without[i].label)
-            theirs += nm_scale_fits(&model->demand, without[i].mb, without[i].vcores);
+        if (!*removed[i].label)
+            theirs += nm_scale_fits(&model->demand, removed[i].mb, removed[i].vcores);
     for (size_t i = 0; theirs > 0 && i < model->n_nodes; i++) {
         const struct nm_scale_node *node = &model->nodes[i];
 
-        if (nm_scale_is_running(node) && !*node->label && !is_among(without, n, node->id))
+        if (nm_scale_is_running(node) && !*node->label && !is_among(removed, n, node->id))
             rest += nm_scale_fits(&model->demand, node->free_mb, node->free_vcores);
     }
     return theirs > 0 && rest < model->demand.containers;
 }
 
 static bool partition_wants(const struct nm_scale_model *model, const char *label,
-                            const struct nm_scale_capacity *without, size_t n)
+                            const struct nm_scale_capacity *removed, size_t n)
 {
     uint64_t mb = 0, vcores = 0;
     bool theirs = false;
 
     for (size_t i = 0; i < n; i++)
-        theirs = theirs || nm_streq(without[i].label, label);
+        theirs = theirs || nm_streq(removed[i].label, label);
     for (size_t i = 0; theirs && i < model->n_nodes; i++) {
         const struct nm_scale_node *node = &model->nodes[i];
 
-        if (!nm_scale_is_running(node) || !nm_streq(node->label, label) || is_among(without, n, node->id))
+        if (!nm_scale_is_running(node) || !nm_streq(node->label, label) || is_among(removed, n, node->id))
             continue;
         mb += node->free_mb;
         vcores += node->free_vcores;
@@ -275,14 +275,12 @@ static bool partition_wants(const struct nm_scale_model *model, const char *labe
     return theirs && nm_scale_is_short(model, label, mb, vcores);
 }
 
-/* Returns whether demand has returned. `without` has the capacities from the time of the selection, because the
- * ResourceManager reports no free resources for a node that is being decommissioned. */
-bool nm_scale_demand_has_returned(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
+bool nm_scale_demand_has_returned(const struct nm_scale_model *model, const struct nm_scale_capacity *removed, size_t n)
 {
     for (size_t i = 0; i < model->n_waiting; i++)
-        if (partition_wants(model, model->waiting[i].label, without, n))
+        if (partition_wants(model, model->waiting[i].label, removed, n))
             return true;
-    return default_wants(model, without, n);
+    return default_wants(model, removed, n);
 }
 
 /* Returns a name that scripts depend on: the names are part of the interface, and must not change. */

@@ -59,12 +59,16 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason);
 const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct nm_scale_rules *rules,
                                  uint64_t now_msec, char *buf, size_t size);
 
-/* Returns whether demand has returned: in a partition, more requests are waiting than fit on the running nodes outside
- * of `without`, and the nodes in `without`, each with the stored capacity, would help. Requests that don't fit on any
- * of these nodes don't count, except in a partition with a name, where the sizes of requests aren't known. */
+/* The capacity of a node at the time of its selection. */
 struct nm_scale_capacity {
     const char *id, *label;
     uint64_t mb, vcores;
 };
-bool nm_scale_demand_has_returned(const struct nm_scale_model *model, const struct nm_scale_capacity *without,
+
+/* Returns whether the waiting requests need the selected nodes again: in a partition, more requests are waiting than
+ * fit on the running nodes that are not in `removed`, and the nodes in `removed` would help. removed: the selected
+ * nodes, with their capacities at the time of the selection, because the ResourceManager reports no free resources for
+ * a node that is being decommissioned. Requests that don't fit on any of these nodes don't count, except in a partition
+ * with a name, where the sizes of requests aren't known. */
+bool nm_scale_demand_has_returned(const struct nm_scale_model *model, const struct nm_scale_capacity *removed,
                                   size_t n);

@@ -75,7 +75,7 @@ static int find_list(json_t *root, const char *outer, const char *inner, json_t 
     if (!o && is_bare(outer))
         o = root;
     if (!o)
-        return nm_fail(ret_message, -EBADMSG, "it has no member \"%s\"", outer);
+        return nm_fail(ret_message, -EBADMSG, "the answer has no member \"%s\"", outer);
     if (!json_is_null(o) && !json_is_object(o))
         return wrong(ret_message, outer, "an object");
     list = json_object_get(o, inner);
