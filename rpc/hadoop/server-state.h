@@ -40,7 +40,7 @@ struct nm_server_connection {
     bool is_unauthenticated;
     struct nm_sasl_server *sasl; /* NULL: the client isn't authenticated */
     char *user;
-    struct nm_turn turn; /* permission to process the frame that the wire keeps */
+    struct nm_turn turn; /* permission to process the frame in wire.in */
     struct nm_hadoop_call *calls;
     unsigned n_calls;
     uint64_t since_usec; /* start of the connection, of the last call or answer, or of the frame */

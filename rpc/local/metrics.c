@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See metrics.h. Each metric family is written as one block of head and samples, as the format requires. No metric has
- * a label for the container, because the number of containers is unlimited, and Prometheus would store a time series
- * for each container.
+ * See metrics.h. Writes each metric family as one block, as the format requires: the HELP and TYPE lines, then the
+ * samples. No metric has a label for the container, because the number of containers is unlimited, and Prometheus would
+ * store a time series for each container.
  */
 
 #include "rpc/local/metrics.h"

@@ -5,9 +5,9 @@
 
 #include "agent/status.h"
 
-/* Writes the metrics that only this kind of upstream has. */
+/* Appends the upstream's own metrics, for example the metrics of the YARN connection. */
 typedef void (*nm_metrics_upstream_cb_t)(void *userdata, const struct nm_metric_writer *w);
 
-/* Formats all metrics. The caller frees *ret. more() is called once. Returns 0 or -ENOMEM. */
+/* Formats all metrics, and calls more() once. The caller frees *ret. Returns 0 or -ENOMEM. */
 int nm_metrics_format(const struct nm_status *s, nm_metrics_upstream_cb_t more, void *userdata, char **ret,
                       size_t *ret_len);
