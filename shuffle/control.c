@@ -58,9 +58,9 @@ static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_mes
     if (!is_user(job.user))
         return nm_fail(ret_message, -EINVAL, "user: '%s' is not a valid user name", job.user);
     if (!json_is_integer(uid) || json_integer_value(uid) < 0 || json_integer_value(uid) >= UINT32_MAX)
-        return nm_fail(ret_message, -EINVAL, "uid: it must be the uid of the user whose files are sent");
+        return nm_fail(ret_message, -EINVAL, "uid: must be the uid of the user who owns the map output files");
     if (!key || parse_key(key, &job) < 0)
-        return nm_fail(ret_message, -EINVAL, "key: it must be 1 to %u bytes in hexadecimal", NM_SHUFFLE_KEY_MAX);
+        return nm_fail(ret_message, -EINVAL, "key: must be 1 to %u bytes in hexadecimal", NM_SHUFFLE_KEY_MAX);
     *ret = job;
     return 0;
 }
