@@ -178,7 +178,8 @@ static int check(const struct nm_sim_options *o)
         return nm_usage_error("generate takes --seed, --hours, --memory, --cpus, --containers and "
                               "--output only");
     if (!generate && o->output)
-        return nm_usage_error("--output needs the command generate; --plot names the picture");
+        return nm_usage_error("--output is only allowed with the command generate. To write a picture, use "
+                              "--plot FILE.");
     if (!generate && !o->trace && !o->generate)
         return nm_usage_error("%s: name a trace (nmd --record FILE writes one; '-' is standard input), "
                               "or --generate bursty",

@@ -292,7 +292,7 @@ static int make_file(const char *path, char **ret_message)
     if (fd >= 0)
         return 0;
     r = -errno;
-    return nm_fail(ret_message, r, "%s is not drawn: it can't be written (%s)", path, strerror(-r));
+    return nm_fail(ret_message, r, "can't write the plot %s: %s", path, strerror(-r));
 }
 
 int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
@@ -305,8 +305,7 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
 
     if (!have_gnuplot())
         return nm_fail(ret_message, -ENOENT,
-                       "%s is not drawn: gnuplot is not installed (Debian: apt install gnuplot-nox)",
-                       path);
+                       "can't write the plot %s: gnuplot is not installed (Debian: apt install gnuplot-nox)", path);
     r = make_file(path, ret_message);
     if (r < 0)
         return r;
@@ -321,5 +320,5 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     if (status == 0 && stat(path, &st) == 0 && st.st_size > 0)
         return 0;
     (void)unlink(path);
-    return nm_fail(ret_message, -EIO, "%s is not drawn: gnuplot failed (its own message is above)", path);
+    return nm_fail(ret_message, -EIO, "can't write the plot %s: gnuplot failed (its own message is above)", path);
 }
