@@ -80,7 +80,7 @@ check "nmd decides to pause a container with a hanging process" wait_until 5 in_
 size=$(stat -c %s "$dir/sibling")
 check "nmd undoes an incomplete freeze after ten seconds" wait_until 20 in_state hung RUNNING
 sibling_goes_on() { [ "$(stat -c %s "$dir/sibling")" -gt "$size" ]; }
-check "after the undone freeze, the other processes of the container are running" wait_until 10 sibling_goes_on
+check "when the freeze is undone, the other processes of the container run again" wait_until 10 sibling_goes_on
 is "the decision record has a failed pause" "$(decision_of hung pause .outcome)" failed
 like "the decision record of the failed pause names the hanging process" \
     "$(decision_of hung pause .error)" 'not frozen within 10 s: process [0-9]* \(sh\) hangs'
