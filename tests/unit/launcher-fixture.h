@@ -72,7 +72,7 @@ bool exists(const struct fixture *w, const char *name);
 void check_mode(const struct fixture *w, const char *name, uid_t uid, mode_t mode);
 const char *text_of(const struct fixture *w, const char *name);
 
-/* Makes a file in the directory `source`, and adds a resource for it to the launch context. */
+/* Makes a file in the directory "source", and adds a resource for it to the launch context. */
 void add_file(struct fixture *w, const char *key, const char *name, const char *text, int32_t visibility);
 void set_command(struct fixture *w, const char *command);
 void set_variable(struct fixture *w, const char *name, const char *value);

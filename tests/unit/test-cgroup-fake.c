@@ -486,7 +486,7 @@ static void ignore_call(void *userdata)
     (void)userdata;
 }
 
-static void test_thresholds_of_pressure_watches_are_checked(void **state)
+static void test_a_pressure_watch_with_an_invalid_threshold_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct nm_psi_watch *w = NULL;
@@ -627,7 +627,7 @@ int main(void)
         TEST(test_the_processes_of_a_cgroup_are_listed),
         TEST(test_a_watch_can_be_freed_in_its_callback),
         TEST(test_the_probe_finds_the_available_cgroup_features),
-        TEST(test_thresholds_of_pressure_watches_are_checked),
+        TEST(test_a_pressure_watch_with_an_invalid_threshold_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

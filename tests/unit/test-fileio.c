@@ -253,7 +253,7 @@ static void expect_private(const char *name, mode_t mode, uid_t owner, int expec
     assert_int_equal(nm_check_private_dir(fd), expected);
 }
 
-static void test_a_private_directory_is_checked(void **state)
+static void test_a_directory_of_another_owner_or_with_other_writers_is_not_private(void **state)
 {
     uid_t me = geteuid();
 
@@ -368,7 +368,7 @@ int main(void)
         WITH_DIRECTORY(test_missing_parents_are_created),     WITH_DIRECTORY(test_the_result_of_mkdir_p_is_predicted),
         WITH_DIRECTORY(test_a_path_stays_beneath_its_directory),
         WITH_DIRECTORY(test_a_path_is_opened_below_a_root),     cmocka_unit_test(test_magic_links_of_proc_are_refused),
-        WITH_DIRECTORY(test_a_private_directory_is_checked),
+        WITH_DIRECTORY(test_a_directory_of_another_owner_or_with_other_writers_is_not_private),
         WITH_DIRECTORY(test_two_streams_of_a_directory_are_independent),
         cmocka_unit_test(test_hashes_equal_those_of_the_reference),
         cmocka_unit_test(test_strdup_printf_allocates_the_formatted_text),

@@ -561,7 +561,7 @@ static void expect_failure(struct fixture *f, const struct nm_local_server_param
     free(message);
 }
 
-static void test_the_path_of_the_socket_is_checked(void **state)
+static void test_only_a_socket_without_a_listener_is_replaced(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.socket_path = f->path, .socket_mode = 0660};
@@ -789,7 +789,7 @@ int main(void)
         TEST(test_a_user_sees_only_its_own_containers),
         TEST(test_a_member_of_the_group_is_an_administrator),
         TEST(test_a_decision_shows_a_user_no_containers_of_other_users),
-        TEST(test_the_path_of_the_socket_is_checked),
+        TEST(test_only_a_socket_without_a_listener_is_replaced),
         TEST(test_an_inherited_socket_is_served),
         TEST(test_over_tcp_only_reads_are_permitted),
         TEST(test_an_invalid_address_is_refused),

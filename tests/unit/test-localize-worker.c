@@ -195,7 +195,7 @@ static void test_a_directory_with_invalid_content_is_refused(void **state)
     make_source("d/b", "text");
     date("d");
     fetch_limited("d", "\"entries\":1");
-    assert_failed("the resource has more files and directories than allowed");
+    assert_failed("the resource has more files and directories than the limit of 1");
     fetch_limited("d", "\"fetch_bytes\":7");
     assert_failed("File too large");
     fetch_limited("d", "\"fetch_bytes\":8,\"entries\":2");

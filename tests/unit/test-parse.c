@@ -242,7 +242,7 @@ static void test_valid_names_are_accepted_and_invalid_ones_refused(void **state)
             fail_msg("\"%s\" was accepted", bad[i]);
 }
 
-static void test_names_of_users_are_checked(void **state)
+static void test_invalid_names_of_users_are_refused(void **state)
 {
     static const char *const good[] = {"a", "alice", "alice@corp.example", "_svc", ".a", "HOST$", "0", "a-b",
                                        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$"};
@@ -323,7 +323,7 @@ int main(void)
         cmocka_unit_test(test_booleans_are_parsed),
         cmocka_unit_test(test_fractions_are_parsed),
         cmocka_unit_test(test_valid_names_are_accepted_and_invalid_ones_refused),
-        cmocka_unit_test(test_names_of_users_are_checked),
+        cmocka_unit_test(test_invalid_names_of_users_are_refused),
         cmocka_unit_test(test_values_are_formatted),
         cmocka_unit_test(test_percentages_are_formatted),
     };

@@ -117,7 +117,7 @@ static void sweeps_make_a_row_per_combination(void **state)
     nm_config_free(base);
 }
 
-static void the_path_of_a_picture_is_checked(void **state)
+static void an_invalid_path_of_a_picture_is_refused(void **state)
 {
     static const char *const bad[] = {"", "p", "p.jpg", "p'.svg", "a\nb.png", "|p.svg"};
     char *message = NULL;
@@ -174,7 +174,7 @@ int main(void)
         cmocka_unit_test(invalid_assignments_are_refused),
         cmocka_unit_test(each_case_has_its_row),
         cmocka_unit_test(sweeps_make_a_row_per_combination),
-        cmocka_unit_test(the_path_of_a_picture_is_checked),
+        cmocka_unit_test(an_invalid_path_of_a_picture_is_refused),
         cmocka_unit_test(names_of_rows_are_not_executed),
     };
 

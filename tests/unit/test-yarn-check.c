@@ -139,7 +139,7 @@ static void test_a_port_configured_twice_is_reported(void **state)
     free(printed);
 }
 
-static void test_the_port_of_the_web_pages_is_checked(void **state)
+static void test_a_used_port_of_the_web_pages_causes_a_warning(void **state)
 {
     struct tracker_fixture *w = *state;
     struct nm_yarn_params p;
@@ -158,7 +158,7 @@ static void test_the_port_of_the_web_pages_is_checked(void **state)
     (void)close(fd);
 }
 
-static void test_the_port_of_nm_shuffle_is_checked(void **state)
+static void test_a_used_port_of_nm_shuffle_is_refused(void **state)
 {
     struct tracker_fixture *w = *state;
     struct nm_yarn_params p;
@@ -333,8 +333,8 @@ int main(void)
         TEST(test_a_port_of_the_node_that_is_in_use_is_reported),
         TEST(test_the_check_finds_two_listeners_with_the_same_port),
         TEST(test_a_port_configured_twice_is_reported),
-        TEST(test_the_port_of_the_web_pages_is_checked),
-        TEST(test_the_port_of_nm_shuffle_is_checked),
+        TEST(test_a_used_port_of_the_web_pages_causes_a_warning),
+        TEST(test_a_used_port_of_nm_shuffle_is_refused),
         TEST(test_a_listener_with_an_address_of_another_host_is_reported),
         TEST(test_missing_programs_are_reported),
         TEST(test_an_unknown_stage_of_the_proxy_is_reported),

@@ -147,7 +147,7 @@ static void test_several_resourcemanagers_have_their_addresses(void **state)
 }
 
 /* The addresses to which the proxy of application masters forwards calls, and invalid settings of the proxy. */
-static void test_settings_of_the_proxy_are_checked(void **state)
+static void test_invalid_settings_of_the_proxy_are_refused(void **state)
 {
     static const char *const on = "yarn.nodemanager.amrmproxy.enabled";
     static const struct {
@@ -790,7 +790,7 @@ int main(void)
         cmocka_unit_test(test_properties_with_variable_names_are_listed),
         cmocka_unit_test(test_properties_of_nmd_are_used), cmocka_unit_test(test_all_properties_of_hadoop_are_known),
         cmocka_unit_test(test_the_default_values_are_those_of_hadoop),
-        cmocka_unit_test(test_settings_of_the_proxy_are_checked), cmocka_unit_test(test_policies_of_nmd_are_set),
+        cmocka_unit_test(test_invalid_settings_of_the_proxy_are_refused), cmocka_unit_test(test_policies_of_nmd_are_set),
         cmocka_unit_test(test_the_name_of_nmd_takes_precedence_over_that_of_hadoop),
         cmocka_unit_test(test_the_health_script_is_used), cmocka_unit_test(test_thresholds_of_the_policy_are_read),
         cmocka_unit_test(test_invalid_thresholds_are_refused), cmocka_unit_test(test_the_policy_of_the_queue_is_read),

@@ -190,7 +190,7 @@ static int check_bearer(struct fixture *w, struct tokens_id *t)
     return r;
 }
 
-static void test_the_token_of_a_caller_is_checked(void **state)
+static void test_an_invalid_token_of_a_caller_is_refused(void **state)
 {
     struct tokens_id t;
     struct fixture w;
@@ -320,7 +320,7 @@ static int check_start(struct fixture *w, struct tokens_id *t, const struct toke
     return r;
 }
 
-static void test_the_token_of_a_container_is_checked(void **state)
+static void test_an_invalid_token_of_a_container_is_refused(void **state)
 {
     struct tokens_id t, caller;
     struct fixture w;
@@ -441,8 +441,8 @@ int main(void)
         cmocka_unit_test(test_the_key_of_an_attempt_with_a_container_is_remembered),
         cmocka_unit_test(test_the_keys_of_many_attempts_are_remembered),
         cmocka_unit_test(test_used_tokens_are_remembered_until_they_expire),
-        cmocka_unit_test(test_the_token_of_a_caller_is_checked),
-        cmocka_unit_test(test_the_token_of_a_container_is_checked),
+        cmocka_unit_test(test_an_invalid_token_of_a_caller_is_refused),
+        cmocka_unit_test(test_an_invalid_token_of_a_container_is_refused),
         cmocka_unit_test(test_a_changed_bit_of_a_token_is_detected),
         cmocka_unit_test(test_a_used_or_expired_token_is_refused),
         cmocka_unit_test(test_only_the_application_of_a_container_may_control_it),
