@@ -58,7 +58,7 @@ check "B requests a guaranteed container with ten units, and does not get it" wa
 # Only the second growth is measured, because the first access to the guest's memory is slow.
 for turn in first second; do
     want a $full
-    check "A grows to ten units without B ($turn time)" wait_until 60 holds "$loga" $full
+    check "application A uses 10 units of memory without B ($turn time)" wait_until 60 holds "$loga" $full
     line=$(lines_of "$loga")
     [ $turn = first ] || check "A uses all its ten units without B" wait_until 60 worked_since "$loga" "$line" 5
     want a $unit
@@ -87,7 +87,7 @@ check "eleven of the node's twelve units are in use" wait_until 20 eleven_in_use
 line=$(lines_of "$loga")
 before=$(waited_for "$a")
 want a $full
-check "A grows to ten units while B is running" wait_until 60 holds "$loga" $full
+check "application A uses 10 units of memory while B is running" wait_until 60 holds "$loga" $full
 check "B's container is killed" wait_until 30 in_state "$b" COMPLETED
 waited=$((($(waited_for "$a") - before) / 1000))
 read -r beside beside_own < <(last_growth "$loga")
