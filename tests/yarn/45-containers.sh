@@ -70,7 +70,7 @@ is 'the web services have the container' \
     "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
 is 'the web services have the application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
     "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
-is 'the web services do not name users over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
+is 'the web services refuse to filter by user over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
 is 'the web services name the user over the socket' \
     "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
 like 'the web services name the log files of the container' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
@@ -138,11 +138,11 @@ like 'the ResourceManager gets the given-back container as killed, with the reas
     "$(light 'containers?app=waits' | jq -r '.[].end // empty')" \
     '^-108 .*it has waited for as long as \[queue\] give-back allows'
 w=$(nmctl list --all --json | jq -r '[.[] | select(.exit_cause == "waited-too-long")][0].id')
-is 'the decision record of giving back has the reason waited-too-long' "$(decision_of "$w" shed .reason)" waited-too-long
-like 'nmctl explain describes giving back' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
-like 'the metrics count giving back' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+is 'the decision record of the given-back container has the reason waited-too-long' "$(decision_of "$w" shed .reason)" waited-too-long
+like 'nmctl explain describes why the container was given back' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
+like 'the metrics count the given-back container' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_sheds_total\{reason="waited-too-long"\} [1-9]'
-like 'an event reports giving back' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
+like 'an event reports that the container was given back' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
 is "a local container is not given back" "$(state_of own)" SCHEDULED
 light 'finish?app=waits' >/dev/null
 nmctl kill own >/dev/null
@@ -265,14 +265,14 @@ over() { ! pgrep -f "$place/away" >/dev/null; }
 check 'a container ends while nmd is stopped' wait_until 10 over
 need 'nmd starts again' node_start
 check 'nmd is connected to the ResourceManager after the kill' wait_until 30 upstream_is running
-check 'the application master gets the end of the container that ended meanwhile' wait_until 30 ended "$away"
-like 'the application master gets the exit code of that container' "$(end_of "$away")" '^7 '
+check 'the application master gets the end of the container that ended while nmd was stopped' wait_until 30 ended "$away"
+like 'the application master gets the exit code of the container that ended while nmd was stopped' "$(end_of "$away")" '^7 '
 is 'the running containers keep their processes' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
 is 'the running containers keep their execution types' "$(reported "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
 is 'the container that was fetching a file fetches the file again' "$(state_of "$slow")" LOCALIZING
 touch "$place/late"
 check 'a container that was started before the kill ends after the restart' wait_until 30 ended "$late"
-like 'that container ends with exit code 0' "$(end_of "$late")" '^0 '
+like 'the container that was started before the kill ends with exit code 0' "$(end_of "$late")" '^0 '
 has_it() { [ "$(nmctl logs "$slow")" = fetched ]; }
 check 'the container that fetched a file again runs with this file' wait_until 30 has_it
 is 'no container is reported as lost (-100)' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
@@ -355,7 +355,7 @@ need 'the disk is writable again' mount -o remount,rw "$place/disk"
 in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
 check 'containers use the directory again when its disk is writable' wait_until 30 in_first
 like 'an event reports that the local directory is good again' "$(nmctl events --json)" "local directory $place/disk is good again"
-is 'each of both events is reported once' "$(n_failed_dir_events)" 1
+is 'the event of the failed local directory is reported once' "$(n_failed_dir_events)" 1
 
 # Four containers that fail at the same time. Each one has ten thousand files that look like its output.
 crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2

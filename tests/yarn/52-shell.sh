@@ -60,7 +60,8 @@ ends_well plain
 mapfile -t plain < <(ids_of plain)
 is 'plain: the application had two containers' "${#plain[@]}" 2
 for id in "${plain[@]}"; do
-    is 'plain: a container writes to its log directory, with its file and environment' "$(cat "$(log_of "$id")")" "words from elsewhere
+    is "plain: a container's log has the contents of its localized file and its environment variable" \
+        "$(cat "$(log_of "$id")")" "words from elsewhere
 hello $id"
 done
 ends_well promoted

@@ -81,8 +81,8 @@ check "B's guaranteed request of ten units is pending on nmd and on the Java Nod
 # be slow to provide memory that was not used before.
 want a1 $full
 want a4 $full
-check 'A grows to ten units on nmd, without B' wait_until 30 holds "$log1" $full
-check 'A grows to ten units on the Java NodeManager, without B' wait_until 30 holds "$log4" $full
+check 'application A uses 10 units of memory on nmd, without B' wait_until 30 holds "$log1" $full
+check 'application A uses 10 units of memory on the Java NodeManager, without B' wait_until 30 holds "$log4" $full
 read -r java_alone _ < <(last_growth "$log4")
 want a1 $unit
 want a4 $unit
@@ -125,7 +125,7 @@ check 'nmd reports that eleven of twelve units are in use' wait_until 20 uses "$
 
 line=$(lines_of "$log1")
 want a1 $full
-check 'A grows to ten units on nmd while B is running' wait_until 30 holds "$log1" $full
+check 'application A uses 10 units of memory on nmd while B is running' wait_until 30 holds "$log1" $full
 check "B's container is killed on nmd" wait_until 20 in_state "$b1" COMPLETED
 check "B's application master gets the end of the container" wait_until 20 ended b1 "$b1"
 read -r beside beside_own < <(last_growth "$log1")
@@ -144,7 +144,7 @@ at_least "A's work rate is at least three quarters of its rate before B was runn
 is 'B still has no guaranteed container after the kill' "$(refused b1 && echo so)" so
 
 want a4 $full
-check 'A grows to ten units on the Java NodeManager' wait_until 30 holds "$log4" $full
+check 'application A uses 10 units of memory on the Java NodeManager' wait_until 30 holds "$log4" $full
 read -r java_growth _ < <(last_growth "$log4")
 is "B's container has waited on the Java NodeManager all the time" "$(reported b4 "$b4")" 'RUNNING SCHEDULED'
 is "A's containers are running on both nodes" "$(reported a1 "$a1"), $(reported a4 "$a4")" 'RUNNING RUNNING, RUNNING RUNNING'
