@@ -18,7 +18,7 @@
  * namespace. Other -errno: the file can't be used. */
 int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
 
-/* Locks one byte of a file as nm_lockfile_take() locks a file. The byte `place` represents an object that must not
+/* Locks one byte of a file as nm_lockfile_take() locks a file. The byte at `offset` represents an object that must not
  * contain an open file, such as a file system that is going to be unmounted. All bytes of a file must be locked through
  * one descriptor. */
 int nm_lockfile_take_byte(int fd, int64_t offset, uint64_t wait_usec, pid_t *ret_holder);
@@ -33,6 +33,6 @@ int nm_lockfile_dir(char buf[PATH_MAX]);
  * -EBUSY: the holder is in another PID namespace. Takes no lock. */
 pid_t nm_lockfile_holder(const char *path);
 
-/* Formats the holder as "pid 123", or as a text if its pid isn't visible in this PID namespace. Returns buf. */
 #define NM_LOCKFILE_HOLDER_SIZE 64
+/* Formats the holder as "pid 123", or as a text if its pid isn't visible in this PID namespace. Returns buf. */
 const char *nm_lockfile_name_holder(pid_t holder, char buf[NM_LOCKFILE_HOLDER_SIZE]);
