@@ -19,7 +19,7 @@ const char *nm_yarn_web_bind_host(const struct nm_yarn_settings *s);
 /* Returns the port of nmd's own HTTP server. 0: http is NULL, because nmd has no HTTP server. */
 uint16_t nm_yarn_http_port(const struct sockaddr_storage *http);
 
-/* Adds a refusal for each listener whose port an earlier listener uses. For the port of the web pages, calls tell
+/* Adds a refusal for each listener whose port an earlier listener uses. For the port of the web pages, calls report_cb
  * instead, because the node can run without web pages. Returns 0 or -ENOMEM. */
 int nm_yarn_listeners_check(const struct nm_yarn_settings *s, const struct sockaddr_storage *http,
                             void (*report_cb)(int level, const char *sentence), struct nm_refusals *refusals);

@@ -38,8 +38,8 @@ int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char 
  * 0. */
 int nm_yarn_none(struct nm_manager *m);
 /* Checks whether nm_yarn_new() would fail, without side effects. *ret_message has all reasons, one per line. Uses only
- * these members of params: `settings`, the programs, http_address and tell. may_be_ours: ports in use are accepted,
- * because a running nmd may use them. */
+ * these members of params: `settings`, the programs, http_address and report_cb. may_be_ours: ports in use are
+ * accepted, because a running nmd may use them. */
 int nm_yarn_check(const struct nm_yarn_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn *nm_yarn_free(struct nm_yarn *y);
 NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)

@@ -10,8 +10,8 @@
 
 #include "yarn/conf/properties.h"
 
-/* Calls `tell` with a sentence for each warning. tell may be NULL. nmd_uid: the user that nmd runs as. Blocks while the
- * program localizer_program loads the certificates (certificates.c). */
+/* Calls report_cb with a sentence for each warning. report_cb may be NULL. nmd_uid: the user that nmd runs as. Blocks
+ * while the program localizer_program loads the certificates (certificates.c). */
 void nm_yarn_config_warnings_report(const struct nm_yarn_settings *s, uid_t nmd_uid, const char *localizer_program,
                                     void (*report_cb)(int level, const char *sentence));
 

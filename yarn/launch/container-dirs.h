@@ -35,9 +35,9 @@ int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
                        mode_t mode);
 
-/* Makes links in that directory to files in other directories. Each link replaces a file or link of the same name. If a
- * name contains directories, they are made. *ret_made: the number of links that were made before the first failure.
- * -EINVAL: a name leads out of the directory. */
+/* Makes links in the directory dir_fd to files in other directories. Each link replaces a file or link of the same
+ * name. Makes missing directories in a link's name. *ret_made: the number of links that were made before the first
+ * failure. -EINVAL: a name leads out of the directory. */
 int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made);
 

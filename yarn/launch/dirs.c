@@ -128,7 +128,8 @@ static int64_t lock_offset(const struct stat *st)
     return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
 }
 
-/* Locks a directory's byte. -EBUSY: another nmd has the lock; buf then contains its name. */
+/* Locks the byte of the lock file that represents this directory (lock_offset()). -EBUSY: another nmd holds the lock;
+ * buf then contains the name of that nmd. */
 static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
     struct stat st;
@@ -142,7 +143,8 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
     return r;
 }
 
-/* Locks a directory's byte. If an nmd that was just stopped is still exiting, prints a message and waits for it. */
+/* Locks the byte that represents the directory. If an nmd that was just stopped is still exiting, reports a message and
+ * waits for its exit. */
 static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*report_cb)(int level, const char *sentence),
                          char buf[NM_LOCKFILE_HOLDER_SIZE])
 {

@@ -36,10 +36,9 @@ struct nm_yarn_dirs {
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
                       char **ret_message);
 /* Returns the result that nm_yarn_dirs_open() would return, without making or locking directories. If some but not all
- * directories can be used, calls `tell` for each directory that can't be used. tell may be NULL. */
+ * directories can be used, calls report_cb for each directory that can't be used. report_cb may be NULL. */
 int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
-                         void *userdata,
-                         char **ret_message);
+                         void *userdata, char **ret_message);
 /* Makes and locks each directory that can be used. The locks are held until the process exits. If another nmd has
  * locked a directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the other nmd is
  * still running, and its containers may use the directory. */
@@ -52,7 +51,7 @@ void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
 void nm_yarn_dirs_schedule_check(struct nm_yarn_dirs *dirs);
 /* Checks the disks now, unless the last check was less than AGAIN_USEC ago. */
 void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs);
-/* Calls `tell` for each directory that has become good or bad since the last call. Before the first call, all
+/* Calls report_cb for each directory that has become good or bad since the last call. Before the first call, all
  * directories are considered good. */
 void nm_yarn_dirs_report(struct nm_yarn_dirs *dirs, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
                          void *userdata);

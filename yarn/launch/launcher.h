@@ -52,10 +52,12 @@ NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)
  * application. */
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message);
 
-/* Chooses the container's directories. -ENOSPC and *ret_message: no directory is good. */
+/* The local directory and the log directory of a container. */
 struct nm_yarn_container_dirs {
     const char *local_dir, *log_dir; /* owned by the settings, and valid as long as the settings exist */
 };
+
+/* Chooses the container's directories. -ENOSPC and *ret_message: no directory is good. */
 int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_container_dirs *ret, char **ret_message);
 
 /* Chooses other directories for a container whose preparation has failed, in place of the directories that caused the

@@ -443,7 +443,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
         r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
         /* the new directories of a user also need room */
     } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != RETAIN && (p->next_localizer = find_with_room(p)));
-    return r < 0 ? nm_fail(ret_message, r, "Can't request the container's resources: %s", strerror(-r)) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "Can't start localizing the container's files: %s", strerror(-r)) : 0;
 }
 
 /* ---- course ------------------------------------------------------------------------------- */

@@ -110,7 +110,8 @@ static int convert(const Yarn__NamedResource *from, const char *default_fs, stru
     struct nm_localizer_resource res = {0};
 
     if (!from->key || !*from->key)
-        return nm_fail(ret_message, -EINVAL, "A resource has no name in the working directory");
+        return nm_fail(ret_message, -EINVAL,
+                       "A local resource has no link name (an empty key in the map of local resources)");
     if (!v || !is_url(v->url) || !type_of(v->type) || v->timestamp_msec < 0 || v->visibility < 1 ||
         v->visibility > (int32_t)NM_ARRAY_SIZE(visibilities))
         return nm_fail(ret_message, -EINVAL, "The resource '%.*s' has a missing or invalid URL, type, visibility or "

@@ -37,7 +37,7 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
 /* Removes the application's job. -ENOENT: the application has no job. */
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application);
 
-/* Format the input lines of nm-shuffle (nm-shuffle(8)). util/parse.h limits the length of names. */
 #define NM_YARN_SHUFFLE_LINE_SIZE 400
+/* Format the input lines of nm-shuffle (nm-shuffle(8)). util/parse.h limits the length of names. */
 void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);
 void nm_yarn_shuffle_remove_line(const char *application, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);

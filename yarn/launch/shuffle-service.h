@@ -39,10 +39,9 @@ NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 /* Returns the metadata that reducers need: the port as four bytes. */
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
 
-/* Adds a job. service_data: the container's data for this service, a token whose password is the key of the
- * application's job. As in Hadoop, the application alone identifies the job. The job's map outputs are in the
- * submitter's directory and belong to the user that containers run as. -EBADMSG: service_data is not a token; -ENOENT:
- * the user doesn't exist. */
+/* Adds a job. data: the container's data for this service, a token whose password is the key of the application's job.
+ * As in Hadoop, the application alone identifies the job. The job's map outputs are in the submitter's directory and
+ * belong to the user that containers run as. -EBADMSG: data is not a token; -ENOENT: the user doesn't exist. */
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data);
 /* Removes the application's job. */

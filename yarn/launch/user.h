@@ -22,7 +22,7 @@
 #include "yarn/conf/properties.h"
 
 /* Compiles user-pattern. It matches as in Java. -EINVAL and *ret_message: the pattern is not a regular expression, or
- * uses a feature that can't be matched as in Java. */
+ * uses a construct of java.util.regex that nmd doesn't implement. */
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message);
 
 /* Chooses the user. nmd_uid: the user that nmd runs as. The caller frees *ret. -EINVAL: no user is allowed;
