@@ -53,7 +53,7 @@ void nm_record_store_result(struct nm_manager *m, int r)
     if (r == -EUCLEAN)
         return;
     if (r < 0) {
-        const char *advice = nm_store_advice(r);
+        const char *advice = nm_store_error_advice(r);
 
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers keep running, but changes from now on "

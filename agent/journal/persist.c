@@ -82,7 +82,7 @@ void nm_persist_set_state(struct nm_live_container *l, enum nm_state to)
 
 int nm_persist_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
 {
-    const char *advice = nm_store_advice(error);
+    const char *advice = nm_store_error_advice(error);
 
     assert(error < 0);
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-error),

@@ -178,7 +178,7 @@ static void launch(struct nm_live_container *l)
     (void)nm_persist_journal(l);
     NM_FAULT("shim-journalled");
     nm_record_acted(l);
-    l->limits = nm_limits_for(m, l->c);
+    l->limits = nm_cgroup_limits_for_container(m, l->c);
     nm_run_phase_set(&l->phase, NM_RUN_CREATING);
     (void)snprintf(description, sizeof description, "nmd container %s",
                    nm_container_label(l->c, label, sizeof label));

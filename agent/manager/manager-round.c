@@ -57,7 +57,7 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
                 .used = {.memory_bytes =
                              nm_sub_u64(m->sampled.node.memory_total_bytes, m->sampled.node.memory_available_bytes),
                          .cpu_millicores = m->sampled.node.cpu_busy_millicores},
-                .slice_left_bytes = m->sampled.slice_left_bytes,
+                .slice_unowned_bytes = m->sampled.slice_unowned_bytes,
                 .swap_free_bytes = m->sampled.node.swap_free_bytes,
                 .uplink_utilization = m->sampled.uplink_utilization,
             },

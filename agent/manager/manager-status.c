@@ -45,7 +45,7 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
 
 /* Memory of the slice that belongs to no container is reported only from this size on. The kernel's structures for
  * recently removed cgroups take less. */
-#define LEFT_WORTH_REPORTING (32 * NM_MIB)
+#define UNOWNED_WORTH_REPORTING (32 * NM_MIB)
 
 static void note_size(const struct nm_manager *m, struct nm_status *ret)
 {
@@ -64,8 +64,8 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
-    const char *advice = m->journal.error < 0 ? nm_store_advice(m->journal.error) : NULL;
-    char left[32];
+    const char *advice = m->journal.error < 0 ? nm_store_error_advice(m->journal.error) : NULL;
+    char unowned[32];
 
     for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
         if (!b->feature[f])
@@ -78,10 +78,10 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         note(ret, "confine: containers have no namespaces of their own, because %s; a user's service manager "
                   "(systemd-run --user) can start processes for them outside of their limits",
              nm_launch_no_confinement(m->confinement));
-    if (m->sampled.slice_left_bytes >= LEFT_WORTH_REPORTING)
+    if (m->sampled.slice_unowned_bytes >= UNOWNED_WORTH_REPORTING)
         note(ret, "%s in %s belong to no container (for example data that ended containers left in /dev/shm, another "
                   "tmpfs or System V segments) and count as used",
-             nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
+             nm_format_size(m->sampled.slice_unowned_bytes, unowned, sizeof unowned), b->slice);
     note_size(m, ret);
     if (m->journal.note[0])
         note(ret, "%s", m->journal.note);

@@ -25,7 +25,7 @@ int nm_limits_oom_score_adj(const struct nm_container *c)
 #define GUARANTEED_IO_WEIGHT 100
 #define OPPORTUNISTIC_IO_WEIGHT 1
 
-struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct nm_container *c)
+struct nm_cgroup_limits nm_cgroup_limits_for_container(const struct nm_manager *m, const struct nm_container *c)
 {
     struct nm_cgroup_limits limits = NM_CGROUP_LIMITS_NONE;
     const struct nm_policy_container *v = &c->view;
@@ -87,7 +87,7 @@ void nm_limits_apply(struct nm_live_container *l)
     uint64_t quota = l->c->view.type == NM_OPPORTUNISTIC && l->cg ? l->limits.cpu_quota_millicores
                                                                   : NM_CGROUP_NONE;
 
-    l->limits = nm_limits_for(l->m, l->c);
+    l->limits = nm_cgroup_limits_for_container(l->m, l->c);
     l->limits.cpu_quota_millicores = quota;
     set_limits(l);
     nm_limits_set_network(l);
@@ -160,7 +160,7 @@ void nm_limits_restore(struct nm_live_container *l)
 {
     if (l->cg) /* a reclaim's worker that died together with nmd has not removed its limit (swap-reclaim.c) */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
-    l->limits = nm_limits_for(l->m, l->c);
+    l->limits = nm_cgroup_limits_for_container(l->m, l->c);
     if (!l->cg || l->c->view.state == NM_KILLING)
         return;
     if (nm_cgroup_check_drift(l->m->backend, l->cg, &l->limits) > 0) {

@@ -326,7 +326,7 @@ int nm_sample_all(struct nm_manager *m)
         m->live.views[i]->state_samples++;
         settle_regained(m->live.all[i]);
     }
-    m->sampled.slice_left_bytes = used_bytes;
+    m->sampled.slice_unowned_bytes = used_bytes;
     sample_links(m, now);
     m->sampled.at_usec = now;
     m->sampled.cost_usec = nm_now_usec() - now;

@@ -43,7 +43,7 @@ static void count_work(struct nm_round *r)
     uint64_t now = r->in->now_usec;
     double elapsed = (double)nm_sub_u64(now, m->counted_usec), left;
 
-    if (!r->judging || r->in->trigger != NM_TRIGGER_SAMPLE)
+    if (!r->has_new_sample || r->in->trigger != NM_TRIGGER_SAMPLE)
         return;
     /* approximates an exponential decay, since a sampling interval is far shorter than the half-life */
     left = elapsed < COUNT_HALF_LIFE_USEC ? 1 - elapsed / (COUNT_HALF_LIFE_USEC * 1.4427) : 0;
@@ -114,7 +114,7 @@ void nm_policy_margin(struct nm_round *r)
     m->until_usec = NM_MIN(m->until_usec, nm_add_u64(r->in->now_usec, most));
     if (r->in->now_usec >= m->until_usec)
         return;
-    if (r->judging) {
+    if (r->has_new_sample) {
         m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share * 1000));
         if (share + NEARLY > (double)m->peak_permille / 1000)
             extend_margin(r);

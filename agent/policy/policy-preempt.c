@@ -57,7 +57,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
 
     if (p->victims_ended_usec == UINT64_MAX && all_ended(r, NM_MEMORY))
         p->victims_ended_usec = r->in->now_usec;
-    if ((!counts && r->in->trigger != NM_TRIGGER_EXTRA_SAMPLE) || (r->fresh && !r->judging))
+    if ((!counts && r->in->trigger != NM_TRIGGER_EXTRA_SAMPLE) || (r->fresh && !r->has_new_sample))
         return;
     count_over_beta(r);
     if (counts && r->cpu_known && p->awake_samples < UINT32_MAX)
@@ -84,7 +84,7 @@ enum nm_growth nm_policy_classify_growth(const struct nm_policy_settings *s, uin
 
 #define MINUTE_USEC (60 * NM_USEC_PER_SEC)
 
-static uint32_t kills_left(const struct nm_round *r)
+static uint32_t kills_remaining(const struct nm_round *r)
 {
     const struct nm_policy_memory *m = &r->p->memory;
     uint32_t budget = NM_MIN(r->s->kills_per_minute, (uint32_t)NM_ARRAY_SIZE(m->kills_usec)),
@@ -98,7 +98,7 @@ static uint32_t kills_left(const struct nm_round *r)
 
 /* Sets the breaker after a kill by the policy or the kernel. The breaker ends one hold after the previous kill, so that
  * kill was at most two holds ago if `again` is true. */
-void nm_policy_preempt_breaker(struct nm_round *r)
+void nm_policy_update_breaker(struct nm_round *r)
 {
     struct nm_policy_memory *m = &r->p->memory;
     uint64_t most = r->s->breaker_usec * NM_BREAKER_MAX_FACTOR;
@@ -208,13 +208,13 @@ static void memory_over_beta(struct nm_round *r)
         .resource = NM_MEMORY,
         .amount = nm_sub_u64(expected, r->beta[NM_MEMORY]),
         .kill = true,
-        .max_victims = kills_left(r),
+        .max_victims = kills_remaining(r),
         .reason = NM_REASON_MEMORY_OVER_BETA,
     };
     bool tried = nm_policy_reclaim_is_over(r);
     uint64_t had;
 
-    if (!r->s->over_allocation || !r->judging || need.amount == 0)
+    if (!r->s->over_allocation || !r->has_new_sample || need.amount == 0)
         return;
     if (nm_round_settling(r, NM_MEMORY) && !tried && can_settle(r, expected)) {
         r->v->preempt_wait_reason = NM_REASON_SETTLING;
@@ -230,7 +230,7 @@ static void memory_over_beta(struct nm_round *r)
         nm_policy_settle(r, NM_MEMORY);
         return;
     }
-    if (nm_policy_take_back(r, &need) < need.amount && kills_left(r) == 0)
+    if (nm_policy_take_back(r, &need) < need.amount && kills_remaining(r) == 0)
         r->v->preempt_wait_reason = NM_REASON_KILL_BUDGET;
 }
 
@@ -274,19 +274,19 @@ static void cpu_over_beta(struct nm_round *r)
         .resource = NM_CPU,
         .amount = nm_sub_u64(expected, r->beta[NM_CPU]),
         .kill = !r->s->pause_enabled,
-        .max_victims = r->s->pause_enabled ? UINT32_MAX : kills_left(r),
+        .max_victims = r->s->pause_enabled ? UINT32_MAX : kills_remaining(r),
         .reason = NM_REASON_CPU_OVER_BETA,
         .consecutive_samples = r->p->cpu_over,
     };
 
-    if (!r->s->over_allocation || !r->judging || r->in->trigger == NM_TRIGGER_PRESSURE ||
+    if (!r->s->over_allocation || !r->has_new_sample || r->in->trigger == NM_TRIGGER_PRESSURE ||
         need.amount == 0 || r->p->cpu_over == 0 || r->p->cpu_over < r->s->cpu_samples)
         return;
     if (nm_round_settling(r, NM_CPU)) {
         r->v->preempt_wait_reason = NM_REASON_SETTLING;
         return;
     }
-    if (nm_policy_take_back(r, &need) < need.amount && need.kill && kills_left(r) == 0)
+    if (nm_policy_take_back(r, &need) < need.amount && need.kill && kills_remaining(r) == 0)
         r->v->preempt_wait_reason = NM_REASON_KILL_BUDGET;
 }
 

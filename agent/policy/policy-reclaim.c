@@ -51,7 +51,7 @@ void nm_policy_reclaim_tick(struct nm_round *r)
     struct nm_policy *p = r->p;
     uint64_t now = r->in_use[NM_MEMORY], elapsed;
 
-    if (!r->judging)
+    if (!r->has_new_sample)
         return;
     elapsed = nm_sub_u64(r->in->node.at_usec, p->grown_at_usec);
     if (p->grown_at_usec > 0)
@@ -176,7 +176,7 @@ bool nm_policy_reclaim_is_over(struct nm_round *r)
 {
     uint64_t until = r->p->reclaim_until_usec, now = r->in->now_usec;
 
-    if (until == 0 || !r->judging ||
+    if (until == 0 || !r->has_new_sample ||
         (r->n_reclaiming > 0 && now < until && time_left(r) > until - now))
         return false;
     r->p->reclaim_until_usec = 0;

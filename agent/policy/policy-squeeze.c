@@ -79,10 +79,10 @@ static uint64_t squeeze_floor(const struct nm_round *r)
 struct finding {
     const struct nm_policy_container *worst; /* NULL: no container stalls more than allowed */
     uint32_t excess_permille;    /* difference between the stall of `worst` and the allowed stall */
-    bool judged;                 /* at least one container's stall is known */
+    bool is_known;               /* at least one container's stall is known */
 };
 
-static bool is_judged(const struct nm_round *r, const struct nm_policy_container *v)
+static bool has_usable_stall(const struct nm_round *r, const struct nm_policy_container *v)
 {
     return v->type == NM_GUARANTEED && v->state == NM_RUNNING && v->stall_known &&
            !nm_estimate_in_warmup(r->s, v, r->in->now_usec);
@@ -125,7 +125,7 @@ static void assess(const struct nm_round *r, const struct nm_policy_container *v
     uint32_t allowed = v->stall.base_permille + (uint32_t)(r->s->stall_margin * 1000);
     uint32_t excess = v->stall_permille > allowed ? v->stall_permille - allowed : 0;
 
-    f->judged = true;
+    f->is_known = true;
     if (excess == 0 || excess < f->excess_permille ||
         (excess == f->excess_permille && v->seq > f->worst->seq))
         return;
@@ -142,7 +142,7 @@ static void survey_stalls(struct nm_round *r, struct finding *f)
 
         if (v->type == NM_OPPORTUNISTIC)
             v->stall = (struct nm_stall){0};
-        if (!is_judged(r, v))
+        if (!has_usable_stall(r, v))
             continue;
         begin_sample(&v->stall, r->in->node.at_usec);
         assess(r, v, f);
@@ -221,10 +221,10 @@ static void step(struct nm_round *r)
     struct finding f = {0};
 
     survey_stalls(r, &f);
-    g->blind = f.judged ? 0 : g->blind + (g->blind < MOST_BLIND);
+    g->blind = f.is_known ? 0 : g->blind + (g->blind < MOST_BLIND);
     if (g->blind == MOST_BLIND)
         lift(g);
-    if (!f.judged)
+    if (!f.is_known)
         return;
     g->over = f.worst ? g->over + (g->over < STALL_SAMPLES) : 0;
     if (g->quota_millicores == NM_NO_SQUEEZE) {
@@ -251,7 +251,7 @@ static uint64_t stall_quota(struct nm_round *r)
 
     if (!r->s->guard_stall || !r->s->can_squeeze || !r->s->over_allocation)
         lift(g);
-    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->judging && r->cpu_known)
+    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->has_new_sample && r->cpu_known)
         step(r);
     if (r->n_opportunistic_active == 0)
         lift(g);
@@ -309,7 +309,7 @@ void nm_policy_squeeze(struct nm_round *r)
 
     if (!r->s->can_squeeze || !r->s->over_allocation || r->n_opportunistic_active == 0)
         r->p->squeeze_millicores = NM_NO_SQUEEZE;
-    else if (r->in->trigger != NM_TRIGGER_PRESSURE && r->judging && r->cpu_known)
+    else if (r->in->trigger != NM_TRIGGER_PRESSURE && r->has_new_sample && r->cpu_known)
         steer(r);
     apply_bounds(r);
     stall = stall_quota(r);

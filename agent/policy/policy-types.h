@@ -121,7 +121,7 @@ struct nm_policy_container {
     void *owner;                       /* the manager's container; opaque here */
 };
 
-/* Returns whether the container's owner still prepares it. Such a container holds only its promise or its place in the
+/* Returns whether the container's owner still prepares it. Such a container has only its promise or its position in the
  * queue. */
 static inline bool nm_policy_container_is_prepared(const struct nm_policy_container *v)
 {
@@ -144,8 +144,8 @@ struct nm_policy_node {
     bool cpu_valid;
     uint64_t at_usec;
     struct nm_resources used; /* MemTotal - MemAvailable, and busy millicores; includes the reserve */
-    uint64_t slice_left_bytes; /* memory charged to the slice but not to its containers, such as memory that ended
-                                  containers leave behind */
+    uint64_t slice_unowned_bytes; /* memory charged to the slice but not to its containers, such as memory that ended
+                                     containers leave behind */
     uint64_t swap_free_bytes;
     double uplink_utilization;
 };

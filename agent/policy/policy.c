@@ -234,7 +234,7 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
             p->system[k] = nm_sub_u64(beyond, shown[k]);
             /* The reserve covers the system's use, but not memory that ended containers left in the slice. */
             if (k == NM_MEMORY)
-                p->system[k] = NM_MAX(p->system[k], node->slice_left_bytes);
+                p->system[k] = NM_MAX(p->system[k], node->slice_unowned_bytes);
             p->system_known[k] = true;
         }
         r->in_use[k] = nm_add_u64(r->in_use[k], p->system[k]);
@@ -253,10 +253,10 @@ static void survey(struct nm_round *r)
     r->fresh =
         node->valid && nm_sub_u64(r->in->now_usec, node->at_usec) <= r->s->sample_max_age_usec;
     r->cpu_known = r->fresh && node->cpu_valid;
-    r->judging =
-        r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->judged_at_usec;
-    if (r->judging)
-        r->p->judged_at_usec = node->at_usec;
+    r->has_new_sample =
+        r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->compared_at_usec;
+    if (r->has_new_sample)
+        r->p->compared_at_usec = node->at_usec;
     set_limits(r, &r->s->capacity);
     for (uint32_t i = 0; i < r->in->n_views; i++)
         survey_view(r, i, shown);
@@ -337,7 +337,7 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
     nm_policy_admit_guaranteed(&r);
     nm_policy_preempt_memory(&r);
     nm_policy_preempt_cpu(&r);
-    nm_policy_preempt_breaker(&r);
+    nm_policy_update_breaker(&r);
     nm_policy_margin_surprise(&r);
     nm_policy_admit_remaining_guaranteed(&r);
     nm_policy_admit_resume(&r);

@@ -113,7 +113,7 @@ struct nm_policy {
     bool system_known[NM_RESOURCE_COUNT];
     uint64_t system[NM_RESOURCE_COUNT]; /* use at node level beyond the reserve and the containers */
     uint64_t system_at_usec;            /* time of the sample from which `system` was computed */
-    uint64_t judged_at_usec;            /* time of the newest sample that was compared with the thresholds */
+    uint64_t compared_at_usec;          /* time of the newest sample that was compared with the thresholds */
     uint32_t cpu_over;                  /* consecutive samples with CPU over beta */
     uint64_t cpu_over_usec;             /* time of the first of these samples */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims have ended */
@@ -154,8 +154,8 @@ struct nm_round {
     struct nm_policy_verdict *v;
     bool fresh;     /* there is a sample that is not stale */
     bool cpu_known; /* the sample has a CPU figure */
-    bool judging;   /* the sample is fresh, and no earlier round has compared it with the thresholds, so that no sample
-                       counts twice */
+    bool has_new_sample; /* the sample is fresh, and no earlier round has compared it with the thresholds, so that no
+                            sample counts twice */
     uint64_t capacity[NM_RESOURCE_COUNT], alpha[NM_RESOURCE_COUNT], beta[NM_RESOURCE_COUNT];
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
     uint64_t claimed[NM_RESOURCE_COUNT]; /* claims of guaranteed containers that wait for resources */
@@ -291,7 +291,7 @@ void nm_policy_preempt_tick(struct nm_round *r);
 void nm_policy_preempt_deadlines(struct nm_round *r);
 void nm_policy_preempt_memory(struct nm_round *r);
 void nm_policy_preempt_cpu(struct nm_round *r);
-void nm_policy_preempt_breaker(struct nm_round *r);
+void nm_policy_update_breaker(struct nm_round *r);
 
 /* policy-margin.c: called before and after resources are taken back */
 void nm_policy_margin(struct nm_round *r);

@@ -125,7 +125,7 @@ struct nm_sampled {
     uint64_t at_usec, cost_usec;
     struct nm_node_sample node;
     bool node_valid;
-    uint64_t slice_left_bytes; /* memory charged to the slice but not to its containers */
+    uint64_t slice_unowned_bytes; /* memory charged to the slice but not to its containers */
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
     double uplink_utilization;
@@ -189,7 +189,7 @@ struct nm_starts {
 };
 
 /* Containers that have not ended, sorted by arrival. */
-struct nm_live {
+struct nm_live_containers {
     struct nm_live_container **all;
     struct nm_policy_container **views; /* in the same order */
     size_t n, size;
@@ -277,7 +277,7 @@ struct nm_manager {
     struct nm_task_limits tasks;
     struct nm_policy *policy, *shadow_policy;
 
-    struct nm_live live;
+    struct nm_live_containers live;
     struct nm_ended ended;
     struct nm_apps apps;
 

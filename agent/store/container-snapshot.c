@@ -55,15 +55,15 @@ int nm_container_snapshot_write(const char *container_dir, const char *boot_id, 
     }
     r = fd < 0 ? fd : 0;
     if (r >= 0 && c->blob.bytes > 0) /* write the blob first, since the snapshot says that the blob exists */
-        r = nm_write_bytes_atomic_at(fd, NM_COPY_BLOB_FILE, c->blob.data, c->blob.bytes, 0600);
-    return r < 0 ? r : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
+        r = nm_write_bytes_atomic_at(fd, NM_SNAPSHOT_BLOB_FILE, c->blob.data, c->blob.bytes, 0600);
+    return r < 0 ? r : nm_write_file_atomic_at(fd, NM_SNAPSHOT_FILE, text, 0600);
 }
 
 static int load(int dir_fd, json_t **ret)
 {
     _cleanup_free_ uint8_t *text = NULL;
     size_t size;
-    int r = nm_read_regular_at(dir_fd, NM_COPY_FILE, MAX_BYTES, &text, &size);
+    int r = nm_read_regular_at(dir_fd, NM_SNAPSHOT_FILE, MAX_BYTES, &text, &size);
 
     return r < 0 ? r : nm_store_json_parse((const char *)text, size, ret);
 }
@@ -72,7 +72,7 @@ static int load_blob(int dir_fd, struct nm_container *c)
 {
     _cleanup_free_ uint8_t *bytes = NULL;
     size_t size;
-    int r = nm_read_regular_at(dir_fd, NM_COPY_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
+    int r = nm_read_regular_at(dir_fd, NM_SNAPSHOT_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
 
     if (r < 0)
         return r == -ENOENT ? -EBADMSG : r; /* the snapshot says that the blob exists */

@@ -13,8 +13,8 @@
 
 #include "agent/container.h"
 
-#define NM_COPY_FILE "container.json"
-#define NM_COPY_BLOB_FILE "owner-blob"
+#define NM_SNAPSHOT_FILE "container.json"
+#define NM_SNAPSHOT_BLOB_FILE "owner-blob"
 
 /* boot_id: the current boot id, as text. Makes the directory if it is missing. */
 int nm_container_snapshot_write(const char *container_dir, const char *boot_id, const struct nm_container *c);

@@ -103,7 +103,7 @@ bool nm_store_pending_is_decision(const struct nm_store_pending *p);
 /* Appends an item. Copies key and takes ownership of `sql` (sqlite3_malloc'ed; freed also on failure). */
 int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql);
 /* Appends an item as nm_store_queue_add() does, but replaces an older item of the same key. */
-int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql);
+int nm_store_queue_replace(struct nm_store_queue *q, const char *key, char *sql);
 /* Moves all items of `from` to the end of `to` and drops older items with the same keys. Returns -ENOMEM if the items
  * are lost, which cannot happen if `to` is empty. */
 int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to);

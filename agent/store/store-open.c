@@ -186,7 +186,7 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
     int r;
 
     if (s)
-        s->mark = (struct nm_wal_mark)NM_STORE_MARK_NULL;
+        s->mark = (struct nm_wal_mark)NM_WAL_MARK_NULL;
     if (!s || asprintf(&s->path, "%s/" NM_STORE_FILE, dir) < 0)
         return -ENOMEM;
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);

@@ -120,7 +120,7 @@ static struct nm_store_pending *find(const struct nm_store_queue *q, const char 
     return NULL;
 }
 
-int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
+int nm_store_queue_replace(struct nm_store_queue *q, const char *key, char *sql)
 {
     struct nm_store_pending *p = find(q, key);
     int r;

@@ -30,7 +30,7 @@ bool nm_store_has_no_room(int r)
     return r == -ENOSPC || r == -EDQUOT || r == -EFBIG;
 }
 
-const char *nm_store_advice(int r)
+const char *nm_store_error_advice(int r)
 {
     switch (r) {
     case -ENOSPC:

@@ -137,14 +137,14 @@ int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kin
     if (s->depth > 0)
         return write_in_transaction(s, stmt, row);
     if (has_backlog(s)) {
-        r = nm_store_queue_put(&s->pending, row, sqlite3_expanded_sql(stmt));
+        r = nm_store_queue_replace(&s->pending, row, sqlite3_expanded_sql(stmt));
         return r < 0 ? r : flush_unless_just_failed(s);
     }
     r = step(s, stmt);
     if (!is_retryable(r))
         return r;
     s->backlog_error = r;
-    return nm_store_queue_put(&s->pending, row, sqlite3_expanded_sql(stmt)) < 0 ? -ENOMEM : r;
+    return nm_store_queue_replace(&s->pending, row, sqlite3_expanded_sql(stmt)) < 0 ? -ENOMEM : r;
 }
 
 bool nm_store_in_transaction(const struct nm_store *s)

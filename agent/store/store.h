@@ -52,7 +52,7 @@ struct nm_store_opened {
 /* Returns whether r is -ENOSPC, -EDQUOT or -EFBIG. */
 bool nm_store_has_no_room(int r);
 /* Returns what an administrator can do about this error, as the end of a sentence, or NULL if there is no advice. */
-const char *nm_store_advice(int r);
+const char *nm_store_error_advice(int r);
 
 /* Opens the journal. dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id
  * (without the newline), or any text in tests. Returns -EBUSY if another nmd has the journal open. */

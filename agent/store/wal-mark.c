@@ -88,7 +88,7 @@ static int read_mark(const char *path, const char *boot_id, struct mark *ret)
     char name[512];
     struct mark m;
 
-    if ((size_t)snprintf(name, sizeof name, "%s" NM_STORE_MARK_SUFFIX, path) >= sizeof name)
+    if ((size_t)snprintf(name, sizeof name, "%s" NM_WAL_MARK_SUFFIX, path) >= sizeof name)
         return -ENAMETOOLONG;
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
@@ -107,7 +107,7 @@ static bool was_checkpointed(const char *path)
     struct stat db, mark;
     char name[512];
 
-    (void)snprintf(name, sizeof name, "%s" NM_STORE_MARK_SUFFIX, path);
+    (void)snprintf(name, sizeof name, "%s" NM_WAL_MARK_SUFFIX, path);
     if (stat(path, &db) < 0 || stat(name, &mark) < 0)
         return true;
     return db.st_mtim.tv_sec > mark.st_mtim.tv_sec ||
@@ -162,7 +162,7 @@ void nm_wal_mark_open(struct nm_wal_mark *k, const char *path, const char *boot_
     char name[512];
 
     assert(k->fd < 0);
-    if ((size_t)snprintf(name, sizeof name, "%s" NM_STORE_MARK_SUFFIX, path) >= sizeof name)
+    if ((size_t)snprintf(name, sizeof name, "%s" NM_WAL_MARK_SUFFIX, path) >= sizeof name)
         return;
     k->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (asprintf(&k->log_path, "%s-wal", path) < 0)

@@ -18,7 +18,7 @@ struct nm_wal_mark {
     uint32_t salt[2];
 };
 
-#define NM_STORE_MARK_NULL {.fd = -1, .log_fd = -1}
+#define NM_WAL_MARK_NULL {.fd = -1, .log_fd = -1}
 
 /* Checks the log of database `path`, before the database is opened, against its mark. Returns 0 if the log is complete
  * or has no usable mark, or -EUCLEAN if only *ret_frames of *ret_promised frames are sound. boot_id: text; a mark of
@@ -33,4 +33,4 @@ void nm_wal_mark_put(struct nm_wal_mark *k, uint32_t n);
 void nm_wal_mark_clear(struct nm_wal_mark *k);
 void nm_wal_mark_done(struct nm_wal_mark *k);
 
-#define NM_STORE_MARK_SUFFIX "-mark"
+#define NM_WAL_MARK_SUFFIX "-mark"
