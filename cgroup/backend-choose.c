@@ -39,16 +39,16 @@ static int find_root(const char *given, char **ret, char **ret_message)
 static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                     char **ret_message)
 {
-    if (host->event && nm_systemd_available() > 0) {
+    if (host->event && nm_cgroup_systemd_is_available() > 0) {
         _cleanup_free_ char *why = NULL;
-        int r = nm_systemd_new(host, ret, &why);
+        int r = nm_cgroup_systemd_new(host, ret, &why);
 
         if (r >= 0)
             return r;
         nm_debug("cgroup: no systemd backend (%s), trying the direct one",
                  why ? why : strerror(-r));
     }
-    return nm_direct_new(host, ret, ret_message);
+    return nm_cgroup_direct_new(host, ret, ret_message);
 }
 
 static int check_name(const char *slice, char **ret_message)
@@ -81,9 +81,9 @@ int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
     host.root = root;
     switch (params->kind) {
     case NM_CGROUP_BACKEND_SYSTEMD:
-        return nm_systemd_new(&host, ret, ret_message);
+        return nm_cgroup_systemd_new(&host, ret, ret_message);
     case NM_CGROUP_BACKEND_DIRECT:
-        return nm_direct_new(&host, ret, ret_message);
+        return nm_cgroup_direct_new(&host, ret, ret_message);
     default:
         return auto_new(&host, ret, ret_message);
     }
@@ -102,9 +102,9 @@ int nm_cgroup_backend_check(const struct nm_cgroup_backend_params *params, char 
         return r;
     host.root = root;
     if (params->kind == NM_CGROUP_BACKEND_SYSTEMD)
-        return nm_systemd_check(&host, ret_message);
-    if (params->kind == NM_CGROUP_BACKEND_AUTO && host.event && nm_systemd_available() > 0 &&
-        nm_systemd_check(&host, NULL) >= 0)
+        return nm_cgroup_systemd_check(&host, ret_message);
+    if (params->kind == NM_CGROUP_BACKEND_AUTO && host.event && nm_cgroup_systemd_is_available() > 0 &&
+        nm_cgroup_systemd_check(&host, NULL) >= 0)
         return 0;
-    return nm_direct_check(&host, ret_message);
+    return nm_cgroup_direct_check(&host, ret_message);
 }

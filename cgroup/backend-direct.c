@@ -546,8 +546,8 @@ static int refuse_slice(const struct direct *d, int r, char **ret_message)
     return nm_fail(ret_message, r, "can't create the slice %s: %s", d->base.slice_path, why ? why : strerror(-r));
 }
 
-int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
-                  char **ret_message)
+int nm_cgroup_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                         char **ret_message)
 {
     _cleanup_(cleanup_direct) struct direct *d = NULL;
     int r;
@@ -567,7 +567,7 @@ int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend *
     return 0;
 }
 
-int nm_direct_check(const struct nm_backend_host *host, char **ret_message)
+int nm_cgroup_direct_check(const struct nm_backend_host *host, char **ret_message)
 {
     _cleanup_(cleanup_direct) struct direct *d = NULL;
     int r = prepare(host, &d, ret_message);

@@ -378,7 +378,7 @@ static void cleanup_systemd(struct nm_systemd **s)
         systemd_free(&(*s)->base);
 }
 
-int nm_systemd_available(void)
+int nm_cgroup_systemd_is_available(void)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     _cleanup_free_ char *path = NULL;
@@ -420,15 +420,15 @@ static int connect_for(const struct nm_backend_host *host, struct nm_systemd **r
     return 0;
 }
 
-int nm_systemd_check(const struct nm_backend_host *host, char **ret_message)
+int nm_cgroup_systemd_check(const struct nm_backend_host *host, char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
 
     return connect_for(host, &s, ret_message);
 }
 
-int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
-                   char **ret_message)
+int nm_cgroup_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                          char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
     int r = connect_for(host, &s, ret_message);

@@ -15,19 +15,19 @@ struct nm_backend_host {
     sd_event *event;
 };
 
-int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
-                  char **ret_message);
-int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
-                   char **ret_message);
+int nm_cgroup_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                         char **ret_message);
+int nm_cgroup_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                          char **ret_message);
 int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                 char **ret_message);
 
 /* Check whether the backend could be made, as far as this can be known without creating anything. */
-int nm_direct_check(const struct nm_backend_host *host, char **ret_message);
-int nm_systemd_check(const struct nm_backend_host *host, char **ret_message);
+int nm_cgroup_direct_check(const struct nm_backend_host *host, char **ret_message);
+int nm_cgroup_systemd_check(const struct nm_backend_host *host, char **ret_message);
 
 /* Returns whether a service manager that can serve this user answers. */
-int nm_systemd_available(void);
+int nm_cgroup_systemd_is_available(void);
 
 /* ---- backend.c ------------------------------------------------------------------------------- */
 
