@@ -252,10 +252,10 @@ static bool is_before(const struct nm_cache *c, size_t a, size_t b) /* a and b: 
     return leaves_before(&c->slots[c->heap[a]].entry, &c->slots[c->heap[b]].entry);
 }
 
-static void put(struct nm_cache *c, size_t place, uint32_t number)
+static void put(struct nm_cache *c, size_t position, uint32_t number)
 {
-    c->heap[place] = number;
-    c->slots[number].at = (uint32_t)place + 1;
+    c->heap[position] = number;
+    c->slots[number].at = (uint32_t)position + 1;
 }
 
 static void swap(struct nm_cache *c, size_t a, size_t b)
@@ -267,16 +267,16 @@ static void swap(struct nm_cache *c, size_t a, size_t b)
 }
 
 /* Moves a slot up or down the heap to its position in the order. */
-static void sift(struct nm_cache *c, size_t place)
+static void sift(struct nm_cache *c, size_t position)
 {
-    for (size_t parent; place > 0 && is_before(c, place, parent = (place - 1) / 2); place = parent)
-        swap(c, place, parent);
-    for (size_t child; (child = 2 * place + 1) < c->n_heap; place = child) {
+    for (size_t parent; position > 0 && is_before(c, position, parent = (position - 1) / 2); position = parent)
+        swap(c, position, parent);
+    for (size_t child; (child = 2 * position + 1) < c->n_heap; position = child) {
         if (child + 1 < c->n_heap && is_before(c, child + 1, child))
             child++;
-        if (!is_before(c, child, place))
+        if (!is_before(c, child, position))
             return;
-        swap(c, place, child);
+        swap(c, position, child);
     }
 }
 
@@ -284,19 +284,19 @@ static void sift(struct nm_cache *c, size_t place)
  * position in the order. */
 static void settle(struct nm_cache *c, struct slot *slot)
 {
-    size_t place;
+    size_t position;
 
     if (!slot->at && may_leave(&slot->entry))
         put(c, c->n_heap++, (uint32_t)(slot - c->slots));
     if (!slot->at)
         return;
-    place = slot->at - 1;
+    position = slot->at - 1;
     if (!may_leave(&slot->entry)) {
-        swap(c, place, --c->n_heap);
+        swap(c, position, --c->n_heap);
         slot->at = 0;
     }
-    if (place < c->n_heap)
-        sift(c, place);
+    if (position < c->n_heap)
+        sift(c, position);
 }
 
 /* ---- entries ---- */
