@@ -74,7 +74,7 @@ static const char *find_state(const char *value)
     return find_word(value, nm_state_words, nm_n_state_words);
 }
 
-bool nm_args_state_has_ended(const char *word)
+bool nm_state_word_is_ended(const char *word)
 {
     return word && (nm_streq(word, "ENDED") || nm_streq(word, "SUCCEEDED") || nm_streq(word, "FAILED") ||
                     nm_streq(word, "KILLED"));

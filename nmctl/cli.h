@@ -36,8 +36,8 @@ extern const size_t nm_n_sort_keys;
 /* States of containers as lists show them. The last words are states of ended containers. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
-/* Returns whether only ended containers have this state. Returns false for NULL. */
-bool nm_args_state_has_ended(const char *word);
+/* Returns whether the word is a state of ended containers. Returns false for NULL. */
+bool nm_state_word_is_ended(const char *word);
 
 /* ---- docker-hints.c -------------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ static FILE *sink;
 static unsigned sink_width;
 static char *rewritable; /* the last message, if the next message may replace it; otherwise NULL */
 
-void nm_message_to(FILE *f, unsigned width)
+void nm_message_set_stream(FILE *f, unsigned width)
 {
     sink = f;
     sink_width = width;

@@ -23,7 +23,7 @@ bool nm_message_can_rewrite(void);
 
 /* Sets the stream for messages and the stream's width (0: unlimited). NULL: stderr. While a full-screen picture is
  * shown, messages are part of the picture. */
-void nm_message_to(FILE *f, unsigned width);
+void nm_message_set_stream(FILE *f, unsigned width);
 
 _Noreturn void nm_message_oom(void);
 /* Returns the formatted text, which the caller frees. Ends the program if memory runs out. */

@@ -115,9 +115,9 @@ static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw
     if (!f)
         nm_message_oom();
     if (s->term.tty)
-        nm_message_to(f, s->term.width);
+        nm_message_set_stream(f, s->term.width);
     status = draw(ctl, f, &s->term, userdata);
-    nm_message_to(NULL, 0);
+    nm_message_set_stream(NULL, 0);
     if (fclose(f) != 0)
         nm_message_oom();
     if (s->term.tty)
@@ -227,7 +227,7 @@ static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key,
 }
 
 /* Blocks the signals that would end nmctl without restoring the terminal. */
-static int hold_signals(void)
+static int block_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
     sigset_t set;
@@ -245,7 +245,7 @@ static int hold_signals(void)
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata)
 {
-    struct screen s = {.signal_fd = hold_signals()};
+    struct screen s = {.signal_fd = block_signals()};
     int status = NM_CTL_OK;
 
     nm_term_init(&s.term, STDOUT_FILENO, ctl->args.no_color);

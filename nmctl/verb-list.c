@@ -120,7 +120,7 @@ int nm_list_verb(struct nm_ctl *ctl)
     struct nm_term term;
     const json_t *c;
     size_t i;
-    bool ended = ctl->args.all || nm_args_state_has_ended(ctl->args.state);
+    bool ended = ctl->args.all || nm_state_word_is_ended(ctl->args.state);
     int r = nm_api_get_containers(ctl, ended, &list);
 
     if (r != NM_CTL_OK)

@@ -96,7 +96,7 @@ static void show_use(const struct nm_term *term, const json_t *c)
 static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_json_ json_t *status = NULL;
-    const char *hold = nm_json_str(c, "hold");
+    const char *reason = nm_json_str(c, "hold");
     enum nm_style style = nm_container_state_style(c);
     char why[1024], state[64];
 
@@ -109,9 +109,9 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     line_text(term, "progress", c, "progress");
     if (nm_json_has(c, "queue_position"))
         line(term, "queue", "position %" PRIu64, nm_json_u64(c, "queue_position"));
-    if (*hold) {
+    if (*reason) {
         (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
-        nm_queue_reason_text(hold, c, status, why, sizeof why);
+        nm_queue_reason_text(reason, c, status, why, sizeof why);
         line(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
     }
 }

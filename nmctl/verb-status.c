@@ -207,7 +207,7 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
 static void print_counts(FILE *f, const struct nm_term *term, const json_t *status, const json_t *first)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
-    const char *hold = nm_json_str(status, "queue.hold.reason"),
+    const char *reason = nm_json_str(status, "queue.hold.reason"),
                *head = nm_json_str(status, "queue.hold.container_id");
     char why[1024], reclaimed[32], preparing[48] = "";
 
@@ -220,7 +220,7 @@ static void print_counts(FILE *f, const struct nm_term *term, const json_t *stat
             nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
             nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), preparing, nm_json_u64(c, "completed"));
     print_label(f, term, "queue");
-    nm_queue_reason_text(hold, first, status, why, sizeof why);
+    nm_queue_reason_text(reason, first, status, why, sizeof why);
     fprintf(f, "%" PRIu64 " of %" PRIu64 "%s%s%s%s\n", nm_json_u64(status, "queue.length"),
             nm_json_u64(status, "queue.max_length"), *why ? "; " : "", *why ? *head ? head : "its head" : "",
             *why ? " is queued: " : "", nm_term_clean(why));

@@ -228,7 +228,7 @@ int nm_top_verb(struct nm_ctl *ctl)
         nm_message("top: --filter '%s' is too long; allowed are %zu bytes", a->filter, sizeof t.filter - 1);
         return NM_CTL_USAGE;
     }
-    if (nm_args_state_has_ended(a->state)) {
+    if (nm_state_word_is_ended(a->state)) {
         nm_message("top: shows only containers that have not ended; 'nmctl list --state %s' shows the others",
                    a->state);
         return NM_CTL_USAGE;

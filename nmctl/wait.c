@@ -42,7 +42,7 @@ bool nm_wait_has_ended(const json_t *c)
 }
 
 /* Returns the first container whose wait isn't over, or NULL. *ret_n: number of such containers. */
-static struct nm_waited *first_left(const struct wait *w, unsigned *ret_n)
+static struct nm_waited *first_remaining(const struct wait *w, unsigned *ret_n)
 {
     struct nm_waited *first = NULL;
 
@@ -81,7 +81,7 @@ static void take_end(struct wait *w, struct nm_waited *x)
 static void lose(struct wait *w, int r)
 {
     unsigned n;
-    const struct nm_waited *first = first_left(w, &n);
+    const struct nm_waited *first = first_remaining(w, &n);
     char unaffected[160];
 
     for (size_t i = 0; i < w->n; i++)
@@ -163,7 +163,7 @@ static void retry(struct wait *w)
 static void show_progress(struct wait *w)
 {
     unsigned n;
-    const struct nm_waited *first = first_left(w, &n);
+    const struct nm_waited *first = first_remaining(w, &n);
 
     if (w->ctl->args.json || !first)
         return;
@@ -275,7 +275,7 @@ void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_waited *all, size_t n, uint6
                      .status = NM_CTL_OK};
     unsigned left;
 
-    while (first_left(&w, &left) && w.status == NM_CTL_OK && nm_now_usec() < deadline_usec)
+    while (first_remaining(&w, &left) && w.status == NM_CTL_OK && nm_now_usec() < deadline_usec)
         round_of(&w);
     if (w.status == NM_CTL_OK)
         give_up(&w);
