@@ -154,7 +154,7 @@ struct rest {
 };
 
 /* Sums up the partition: of the nodes before `i`, only those that stay count; all later nodes count. */
-static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
+static struct rest rest_of_partition(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
 {
     struct rest rest = {0};
 
@@ -183,7 +183,7 @@ static bool is_wanted(const struct stock *s, const struct nm_scale_node *n)
 static enum nm_scale_reason count_off(struct stock *s, const struct nm_scale_verdict *verdicts, size_t i, size_t n)
 {
     const struct nm_scale_node *node = verdicts[i].node;
-    struct rest rest = *node->label ? left_with_label(verdicts, i, n) : (struct rest){0};
+    struct rest rest = *node->label ? rest_of_partition(verdicts, i, n) : (struct rest){0};
 
     /* Demand is checked first: if demand keeps a node, a lower --min-nodes would not help. */
     if (*node->label ? nm_scale_is_short(s->model, node->label, rest.mb, rest.vcores) : is_wanted(s, node))
