@@ -10,7 +10,7 @@
 
 #include "rpc/local/local-state.h"
 
-/* ---- places: connections.c ---------------------------------------------------------------- */
+/* ---- connections.c ------------------------------------------------------------------------ */
 
 struct nm_connections {
     struct nm_local_state *host;

@@ -25,7 +25,7 @@
 
 /* Length of the queue of unaccepted connections. When it is full, clients block in connect(). */
 #define BACKLOG 1024
-#define LEFT_WAIT_USEC (2 * NM_USEC_PER_SEC)
+#define FORKED_CHILD_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
 /* Returns whether a process listens on the socket. *ret_pid is the pid of this process, or 0 if unknown. Returns -errno
  * if the function can't determine this, for instance for a socket of another type or without permission to connect. */
@@ -71,10 +71,10 @@ static int refuse_live(const char *path, pid_t pid, char **ret_message)
 
 /* Waits while the only process that holds the listening socket is a child that nmd forked just before nmd was killed.
  * Such a child holds a copy of the socket for a short time and never accepts a connection. */
-static int wait_while_left(const struct sockaddr_un *sa, pid_t *ret_pid)
+static int wait_for_forked_child(const struct sockaddr_un *sa, pid_t *ret_pid)
 {
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
-    const uint64_t until = nm_now_usec() + LEFT_WAIT_USEC;
+    const uint64_t until = nm_now_usec() + FORKED_CHILD_WAIT_USEC;
     int r;
 
     while ((r = is_live(sa, ret_pid)) > 0 && *ret_pid > 0 && kill(*ret_pid, 0) < 0 && errno == ESRCH &&
@@ -86,7 +86,7 @@ static int wait_while_left(const struct sockaddr_un *sa, pid_t *ret_pid)
 static int find_listener(const struct sockaddr_un *sa, char **ret_message)
 {
     pid_t pid;
-    int r = wait_while_left(sa, &pid);
+    int r = wait_for_forked_child(sa, &pid);
 
     if (r < 0 && r != -ENOENT)
         return nm_fail(ret_message, r,

@@ -150,7 +150,7 @@ static void containers(FILE *f, const struct nm_status *s)
           "Queued containers, of both execution types.");
     gauge(f, "nm_containers_preparing", s->preparing, "Containers that their owners are still making ready.");
     gauge(f, "nm_results_kept", s->kept_results,
-          "Ended containers that are kept because their owners have not yet told of their end.");
+          "Ended containers that are kept because their owners have not yet reported their end.");
     gauge(f, "nm_containers_ended", s->completed, "Ended containers that are still listed.");
     gauge(f, "nm_queue_length", s->queue_length, "Opportunistic containers in the queue.");
     gauge(f, "nm_queue_max_length", s->settings.queue_max_length,
