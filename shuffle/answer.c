@@ -396,7 +396,7 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
 
 /* Ensures that the lengths of a map's parts are loaded. Returns -EBADMSG if they differ from the plan. The connection
  * must break then, because the client already has the answer's length. */
-static int hold_lengths(struct request *t, unsigned i, struct plan *p)
+static int ensure_lengths(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_payer payer = {spend_check_on_sending, t};
     const unsigned first = p->first[i];
@@ -438,7 +438,7 @@ static int send_map(struct request *t, unsigned i, struct plan *p)
     int r;
 
     /* files are opened one at a time: a request has up to 256 */
-    if ((r = sleep_or_stop(t->fd, 0)) < 0 || (r = hold_lengths(t, i, p)) < 0 ||
+    if ((r = sleep_or_stop(t->fd, 0)) < 0 || (r = ensure_lengths(t, i, p)) < 0 ||
         (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
         (r = send_heads(t, i, p, p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
         return r;
