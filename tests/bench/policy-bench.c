@@ -46,7 +46,7 @@ static uint64_t rng(void)
     return rng_state >> 33;
 }
 
-static void place(struct nm_policy_container *v, uint64_t seq, enum scene scene)
+static void init_container(struct nm_policy_container *v, uint64_t seq, enum scene scene)
 {
     *v = (struct nm_policy_container){
         .seq = seq,
@@ -81,7 +81,7 @@ static int bench_init(struct bench *b, size_t n, enum scene scene)
         return -ENOMEM;
     for (size_t i = 0; i < n * b->n_nodes; i++) {
         b->list[i] = &b->views[i];
-        place(b->list[i], i + 1, scene);
+        init_container(b->list[i], i + 1, scene);
         if (b->list[i]->state != NM_RUNNING)
             continue;
         b->used[i / n].memory_bytes += b->list[i]->measured.memory_bytes;
