@@ -60,7 +60,7 @@ uid_t file_uid(void)
     return (uid_t)setfsuid((uid_t)-1);
 }
 
-int place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target)
+int make_one_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target)
 {
     size_t made;
 

@@ -29,4 +29,4 @@ bool exists(const struct fixture *w, const char *name);
 /* Returns the uid that this thread has for files. */
 uid_t file_uid(void);
 
-int place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target);
+int make_one_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target);

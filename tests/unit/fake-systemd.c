@@ -327,7 +327,7 @@ static bool is_ignored(struct fake_systemd *f, const struct fake_answer *a, cons
 {
     if (a->takes_usec > 0)
         (void)atomic_fetch_add(&clock_ahead, a->takes_usec);
-    if (a->obeys_first || (!a->is_silent && !a->hangs_up))
+    if (a->runs_call_first || (!a->is_silent && !a->hangs_up))
         return false;
     note(f, "%s\n", method);
     if (a->hangs_up)

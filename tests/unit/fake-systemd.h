@@ -18,7 +18,7 @@ struct fake_answer {
     const char *error;      /* name of a D-Bus error; its message is "told to" */
     bool is_silent;         /* systemd sends no answer */
     bool hangs_up;          /* systemd closes the connection */
-    bool obeys_first;       /* systemd carries out the call before it closes the connection */
+    bool runs_call_first;   /* systemd carries out the call before it closes the connection */
     bool is_garbage;        /* the answer has a wrong type */
     bool makes_nothing;     /* the job ends with success, but makes no cgroup */
     const char *job_result; /* NULL: "done" */

@@ -246,7 +246,7 @@ int try_to_prepare(struct fixture *w, struct owner *o, enum way way)
     service.value = (ProtobufCBinaryData){w->service_size, reported_by_service};
     *o = (struct owner){0};
     return way == LINK ? nm_yarn_launcher_localize(w->launcher, &task, &listener, &o->p)
-                       : nm_yarn_launcher_prepare(w->launcher, &task, way == HOLD, &listener, &o->p);
+                       : nm_yarn_launcher_prepare(w->launcher, &task, way == RETAIN, &listener, &o->p);
 }
 
 void prepare_so(struct fixture *w, struct owner *o, enum way way)

@@ -51,7 +51,7 @@ struct owner {
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
 /* Kinds of requests: nm_yarn_launcher_prepare() without or with is_running, or nm_yarn_launcher_localize(). */
-enum way { MAKE, HOLD, LINK };
+enum way { MAKE, RETAIN, LINK };
 
 /* Returns settings with directories beneath w->root and the properties `more`. */
 struct nm_yarn_settings *read_settings(struct fixture *w, const char *more);

@@ -183,7 +183,7 @@ struct nm_live_container *manager_fixture_add(struct manager_fixture *w, const c
     c->view.started_usec = c->view.submitted_usec = nm_now_usec();
     c->view.pause_deadline_usec = UINT64_MAX;
     assert_int_equal(nm_lists_add_live(m, c, &l), 0);
-    l->limits = nm_limits_for(m, c);
+    l->limits = nm_cgroup_limits_for_container(m, c);
     nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
     assert_int_equal(m->backend->ops->create(m->backend, c->id, name, getpid(), &l->limits, on_created, l), 0);
     manager_fixture_settle(w);

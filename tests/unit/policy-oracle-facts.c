@@ -97,7 +97,7 @@ void facts_gather(struct oracle *o, struct facts *f, const struct simulation *w)
             o->system[k] =
                 fmax(0, fmax(0, get(&node->used, k) - get(&f->s->reserve, k)) - shown[k]);
             if (k == NM_MEMORY)
-                o->system[k] = fmax(o->system[k], (double)node->slice_left_bytes);
+                o->system[k] = fmax(o->system[k], (double)node->slice_unowned_bytes);
             o->system_known[k] = true;
         }
         f->in_use[k] += o->system[k];

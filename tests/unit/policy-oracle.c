@@ -71,7 +71,7 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
 
     if (!is_threshold(a))
         return NULL;
-    if (!o->judging)
+    if (!o->has_new_sample)
         return "taken back on a threshold without a new sample";
     if (f->in_use[k] - f->pending_measured[k] <= f->beta[k])
         return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f",
@@ -445,7 +445,7 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
 /* Checks that paused containers resume in the order of their arrival. Pauses by users are not counted. */
 static const char *check_resume_order(struct oracle *o, const struct facts *f)
 {
-    uint64_t first_left = UINT64_MAX, last_resumed = 0;
+    uint64_t first_paused = UINT64_MAX, last_resumed = 0;
 
     for (size_t i = 0; i < f->in->n_views; i++) {
         const struct nm_policy_container *v = f->in->views[i];
@@ -454,12 +454,12 @@ static const char *check_resume_order(struct oracle *o, const struct facts *f)
         if (v->state != NM_PAUSED || v->user_paused || v->type == NM_GUARANTEED)
             continue;
         if (!a)
-            first_left = NM_MIN(first_left, v->seq);
+            first_paused = NM_MIN(first_paused, v->seq);
         else if (a->type == NM_ACTION_RESUME && a->reason == NM_REASON_BELOW_THRESHOLD)
             last_resumed = NM_MAX(last_resumed, v->seq);
     }
-    if (last_resumed > first_left)
-        return wrong(o, "container %" PRIu64 " is resumed before %" PRIu64, last_resumed, first_left);
+    if (last_resumed > first_paused)
+        return wrong(o, "container %" PRIu64 " is resumed before %" PRIu64, last_resumed, first_paused);
     return NULL;
 }
 
@@ -661,20 +661,20 @@ static void note_over_beta(struct oracle *o, const struct facts *f)
 
 static void tick(struct oracle *o, const struct facts *f)
 {
-    o->judging =
-        f->fresh && f->in->trigger != NM_TRIGGER_CHANGE && f->in->node.at_usec != o->judged_at;
+    o->has_new_sample =
+        f->fresh && f->in->trigger != NM_TRIGGER_CHANGE && f->in->node.at_usec != o->compared_at;
     if (o->gone_usec == UINT64_MAX && f->n_pending[NM_MEMORY] == 0)
         o->gone_usec = f->in->now_usec;
-    if (o->judging)
-        o->judged_at = f->in->node.at_usec;
+    if (o->has_new_sample)
+        o->compared_at = f->in->node.at_usec;
     if (f->in->suspended_usec > o->suspended + NM_USEC_PER_SEC)
         o->awake_samples = 0;
     o->suspended = f->in->suspended_usec;
     o->period = f->s->period_usec;
     o->run_period = NM_MIN(o->run_period, o->period);
-    if (f->in->trigger == NM_TRIGGER_EXTRA_SAMPLE && o->judging && o->run_over_beta == 0)
+    if (f->in->trigger == NM_TRIGGER_EXTRA_SAMPLE && o->has_new_sample && o->run_over_beta == 0)
         note_over_beta(o, f);
-    if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && !o->judging))
+    if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && !o->has_new_sample))
         return;
     note_over_beta(o, f);
     o->awake_samples += f->cpu_known;

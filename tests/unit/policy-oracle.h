@@ -12,8 +12,8 @@
 struct oracle {
     double system[NM_RESOURCE_COUNT];
     bool system_known[NM_RESOURCE_COUNT];
-    uint64_t sample_at, judged_at;
-    bool judging;
+    uint64_t sample_at, compared_at;
+    bool has_new_sample;
     uint32_t run_over_beta;
     uint64_t run_began; /* first sample of the run over beta */
     uint64_t period, run_period; /* the present sampling period, and the shortest period in the run */

@@ -50,16 +50,16 @@ static void test_the_backend_follows_the_configuration_and_the_host(void **state
     fixture_set_booted(0);
     assert_string_equal(chosen(w), "direct");
     fixture_set_booted(-ENOMEM);
-    assert_int_equal(nm_systemd_available(), 0);
+    assert_int_equal(nm_cgroup_systemd_is_available(), 0);
     fixture_set_booted(1);
     fixture_set_user(0);
-    assert_int_equal(nm_systemd_available(), 1);
+    assert_int_equal(nm_cgroup_systemd_is_available(), 1);
     fixture_set_user(1000);
-    assert_int_equal(nm_systemd_available(), 1);
+    assert_int_equal(nm_cgroup_systemd_is_available(), 1);
     fake_systemd_disconnect(w->systemd);
-    assert_int_equal(nm_systemd_available(), 0); /* this user has no manager */
+    assert_int_equal(nm_cgroup_systemd_is_available(), 0); /* this user has no manager */
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
-    assert_int_equal(nm_systemd_available(), 0);
+    assert_int_equal(nm_cgroup_systemd_is_available(), 0);
 }
 
 /* Returns the result of nm_cgroup_backend_check(). Asserts that the check made no file or directory. */

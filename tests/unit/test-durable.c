@@ -156,13 +156,13 @@ static void test_notes_of_the_status_name_leftover_memory_and_missing_features(v
     struct manager_fixture *w = *state;
     struct nm_status s;
 
-    w->m->sampled.slice_left_bytes = 64 * MIB;
+    w->m->sampled.slice_unowned_bytes = 64 * MIB;
     nm_fake_set_feature(w->m->backend, NM_CGROUP_CPU_WEIGHT, "there is no cpu controller");
     nm_manager_get_status(w->m, &s);
     assert_true(has_note(&s, "in nmtest.slice belong to no container"));
     assert_true(has_note(&s, "cpu weight: there is no cpu controller"));
     assert_true(has_note(&s, "SCHED_IDLE"));
-    w->m->sampled.slice_left_bytes = 0;
+    w->m->sampled.slice_unowned_bytes = 0;
     nm_manager_get_status(w->m, &s);
     assert_false(has_note(&s, "belong to no container"));
 }

@@ -170,7 +170,7 @@ static void leave_file(struct manager_fixture *w, const char *id, const char *fi
     fake_tree_write(&w->tree, name, text);
 }
 
-static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reason, int code, const char *substring)
+static void assert_classified(struct nm_live_container *l, enum nm_exit_reason reason, int code, const char *substring)
 {
     nm_end_classify(l);
     assert_int_equal(l->c->exit_reason, reason);
@@ -186,26 +186,26 @@ static void test_the_files_of_a_killed_shim_show_whether_the_command_started(voi
     struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
-    assert_judged(l, NM_EXIT_LOST, -1, "its shim's records were removed");
+    assert_classified(l, NM_EXIT_LOST, -1, "its shim's records were removed");
     leave_file(w, l->c->id, "other", "");
-    assert_judged(l, NM_EXIT_LAUNCH_FAILED, 125, "before it started the command");
+    assert_classified(l, NM_EXIT_LAUNCH_FAILED, 125, "before it started the command");
     leave_file(w, l->c->id, NM_LAUNCH_GATE_FILE, "");
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "while it started the command");
+    assert_classified(l, NM_EXIT_SIGNALED, 137, "while it started the command");
     l->c->pid = 1000000000;
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "before it recorded the command's end; remaining processes");
+    assert_classified(l, NM_EXIT_SIGNALED, 137, "before it recorded the command's end; remaining processes");
     l->run.adopted = true;
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "the journal doesn't show that nmd killed it");
+    assert_classified(l, NM_EXIT_SIGNALED, 137, "the journal doesn't show that nmd killed it");
     l->c->oom_kills = 1;
-    assert_judged(l, NM_EXIT_OOM, 137, "the kernel's OOM killer killed it");
+    assert_classified(l, NM_EXIT_OOM, 137, "the kernel's OOM killer killed it");
     l->c->kill_reason = NM_EXIT_KILLED;
-    assert_judged(l, NM_EXIT_KILLED, 137, "");
+    assert_classified(l, NM_EXIT_KILLED, 137, "");
     l->c->pid = 0;
-    assert_judged(l, NM_EXIT_KILLED, -1, "");
+    assert_classified(l, NM_EXIT_KILLED, -1, "");
     l->c->kill_reason = NM_EXIT_NONE;
     /* the shim's record exists, but its end has not been received */
     l->c->shim_pid = 1000000000;
     leave_file(w, l->c->id, NM_LAUNCH_RECORD_FILE, "no record\n");
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "");
+    assert_classified(l, NM_EXIT_SIGNALED, 137, "");
     l->c->shim_pid = 0;
 }
 

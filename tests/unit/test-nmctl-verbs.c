@@ -159,9 +159,9 @@ static void test_nmctl_wait_repeats_its_progress_line(void **state)
         FILE *printed = open_memstream(&text, &size);
 
         n.printed_usec = nm_now_usec() - looks[i].later_usec;
-        nm_message_to(printed, 0);
+        nm_message_set_stream(printed, 0);
         nm_progress_poll(&n, &ctl, looks[i].id);
-        nm_message_to(NULL, 0);
+        nm_message_set_stream(NULL, 0);
         assert_int_equal(fclose(printed), 0);
         if (*looks[i].printed)
             nmctl_expect(text, looks[i].printed);
@@ -206,9 +206,9 @@ static void test_nmctl_run_reports_a_queued_container_without_a_reason(void **st
 
         n.begun_usec = nm_now_usec() - looks[i].begun_usec;
         n.printed_usec = nm_now_usec() - looks[i].later_usec;
-        nm_message_to(printed, 0);
+        nm_message_set_stream(printed, 0);
         nm_progress_poll(&n, &ctl, "new");
-        nm_message_to(NULL, 0);
+        nm_message_set_stream(NULL, 0);
         assert_int_equal(fclose(printed), 0);
         if (*looks[i].printed)
             nmctl_expect(text, looks[i].printed);
@@ -351,9 +351,9 @@ static void test_nmctl_wait_reports_that_nmd_hangs(void **state)
         n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC;
         if (looks[i].id[0] != 'h')
             n.deadline_usec = UINT64_MAX;
-        nm_message_to(printed, 0);
+        nm_message_set_stream(printed, 0);
         nm_progress_poll(&n, &ctl, looks[i].id);
-        nm_message_to(NULL, 0);
+        nm_message_set_stream(NULL, 0);
         assert_true(n.deadline_usec == UINT64_MAX || nm_now_usec() < n.deadline_usec + 900 * NM_USEC_PER_MSEC);
         assert_int_equal(fclose(printed), 0);
         if (*looks[i].printed)

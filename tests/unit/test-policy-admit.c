@@ -211,7 +211,7 @@ static void test_memory_left_in_the_slice_by_ended_containers_counts_as_use(void
 
     n->settings.reserve.memory_bytes = 50 * PERCENT_MEMORY;
     n->system_memory = 15;
-    n->in.node.slice_left_bytes = 12 * PERCENT_MEMORY;
+    n->in.node.slice_unowned_bytes = 12 * PERCENT_MEMORY;
     node_use(v, 40, 10);
     node_sample(n);
     assert_int_equal(n->verdict.used.memory_bytes, 52 * PERCENT_MEMORY);

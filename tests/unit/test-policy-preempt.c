@@ -277,7 +277,7 @@ static void test_a_missing_sample_restarts_the_count_of_consecutive_samples(void
     assert_int_equal(n->verdict.n_actions, 1);
 }
 
-static void test_a_sample_that_is_judged_twice_counts_once(void **state)
+static void test_a_sample_that_is_compared_twice_counts_once(void **state)
 {
     struct node *n = *state;
 
@@ -470,7 +470,7 @@ int main(void)
         WITH_NODE(test_without_swap_a_paused_container_is_killed),
         WITH_NODE(test_a_pause_needs_consecutive_samples_over_beta),
         WITH_NODE(test_a_missing_sample_restarts_the_count_of_consecutive_samples),
-        WITH_NODE(test_a_sample_that_is_judged_twice_counts_once),
+        WITH_NODE(test_a_sample_that_is_compared_twice_counts_once),
         WITH_NODE(test_after_a_pause_the_count_of_consecutive_samples_restarts),
         WITH_NODE(test_if_pausing_is_disabled_cpu_over_beta_causes_a_kill),
         WITH_NODE(test_if_pausing_is_enabled_no_container_is_killed_for_cpu),

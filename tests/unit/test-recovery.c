@@ -285,7 +285,7 @@ static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
     assert_int_equal(nm_persist_write_snapshot(add(w, "of-before", NM_OPPORTUNISTIC, NM_RUNNING, false)), 0);
     memcpy(w->m->journal.boot_id, boot_id, sizeof boot_id);
     memcpy(foreign, "container_98_000001", 20);
-    leave_file(w, foreign, NM_COPY_FILE, "{}");
+    leave_file(w, foreign, NM_SNAPSHOT_FILE, "{}");
     remove_journal(w);
     assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
     assert_non_null(manager_fixture_find(w, "runs")->cg);

@@ -144,17 +144,17 @@ static void test_a_failed_start_on_a_full_disk_loses_no_row(void **state)
 }
 
 /* Replaces functions of libc that SQLite calls. */
-#define IN_PLACE __attribute__((visibility("default")))
+#define REPLACES_LIBC __attribute__((visibility("default")))
 
 static unsigned n_syncs;
 
-IN_PLACE int fdatasync(int fd)
+REPLACES_LIBC int fdatasync(int fd)
 {
     n_syncs++;
     return (int)syscall(SYS_fdatasync, fd);
 }
 
-IN_PLACE int fsync(int fd)
+REPLACES_LIBC int fsync(int fd)
 {
     n_syncs++;
     return (int)syscall(SYS_fsync, fd);

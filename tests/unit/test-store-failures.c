@@ -348,7 +348,7 @@ static void test_the_advice_mentions_disk_space_only_if_space_is_missing(void **
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        const char *advice = nm_store_advice(-cases[i].error);
+        const char *advice = nm_store_error_advice(-cases[i].error);
 
         assert_non_null(advice);
         assert_int_equal(strstr(advice, "space") != NULL, cases[i].names_space);

@@ -19,24 +19,24 @@
 
 /* ---- the snapshot of a container ---------------------------------------------------------------------------- */
 
-static char copy_dir[160], copy_file[192], blob_file[192];
+static char snapshot_dir[160], snapshot_file[192], blob_file[192];
 
 static void write_copy(struct fixture *w)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
 
-    (void)snprintf(copy_dir, sizeof copy_dir, "%s/%s", w->dir, c->id);
-    (void)snprintf(copy_file, sizeof copy_file, "%s/" NM_COPY_FILE, copy_dir);
-    (void)snprintf(blob_file, sizeof blob_file, "%s/" NM_COPY_BLOB_FILE, copy_dir);
+    (void)snprintf(snapshot_dir, sizeof snapshot_dir, "%s/%s", w->dir, c->id);
+    (void)snprintf(snapshot_file, sizeof snapshot_file, "%s/" NM_SNAPSHOT_FILE, snapshot_dir);
+    (void)snprintf(blob_file, sizeof blob_file, "%s/" NM_SNAPSHOT_BLOB_FILE, snapshot_dir);
     assert_int_equal(nm_container_set_blob(c, "blob", 4), 0);
-    assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), 0);
+    assert_int_equal(nm_container_snapshot_write(snapshot_dir, "boot", c), 0);
 }
 
 static int read_copy(void)
 {
     struct nm_container *c = NULL;
     bool same_boot;
-    int r = nm_container_snapshot_read(copy_dir, "boot", &same_boot, &c);
+    int r = nm_container_snapshot_read(snapshot_dir, "boot", &same_boot, &c);
 
     assert_true(r == 0 ? !!c : !c);
     nm_container_free(c);
@@ -47,7 +47,7 @@ static int read_copy(void)
  * the member. */
 static void change_copy(const char *path, const char *value)
 {
-    json_t *top = json_load_file(copy_file, 0, NULL), *j = top;
+    json_t *top = json_load_file(snapshot_file, 0, NULL), *j = top;
     char names[64], *name = names, *dot;
 
     assert_non_null(top);
@@ -61,7 +61,7 @@ static void change_copy(const char *path, const char *value)
         assert_int_equal(json_object_set_new(j, name, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
     else
         assert_int_equal(json_object_del(j, name), 0);
-    assert_int_equal(json_dump_file(top, copy_file, 0), 0);
+    assert_int_equal(json_dump_file(top, snapshot_file, 0), 0);
     json_decref(top);
 }
 
@@ -142,13 +142,13 @@ static void test_a_snapshot_that_is_not_a_regular_file_is_refused(void **state)
     assert_int_equal(truncate(blob_file, NM_BLOB_MAX + 1), 0);
     assert_int_equal(read_copy(), -EBADMSG);
     write_copy(w);
-    assert_int_equal(truncate(copy_file, 10), 0);
+    assert_int_equal(truncate(snapshot_file, 10), 0);
     assert_int_equal(read_copy(), -EBADMSG);
-    assert_int_equal(truncate(copy_file, 100 << 20), 0);
+    assert_int_equal(truncate(snapshot_file, 100 << 20), 0);
     assert_int_equal(read_copy(), -EBADMSG);
-    assert_int_equal(unlink(copy_file), 0);
+    assert_int_equal(unlink(snapshot_file), 0);
     assert_int_equal(read_copy(), -ENOENT);
-    assert_int_equal(mkfifo(copy_file, 0600), 0);
+    assert_int_equal(mkfifo(snapshot_file, 0600), 0);
     assert_int_equal(read_copy(), -EBADMSG);
 }
 
@@ -165,15 +165,15 @@ static void test_a_snapshot_that_is_not_utf8_is_not_written(void **state)
         char *good = *words[i];
 
         *words[i] = bad;
-        assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), -EILSEQ);
+        assert_int_equal(nm_container_snapshot_write(snapshot_dir, "boot", c), -EILSEQ);
         *words[i] = good;
         assert_int_equal(read_copy(), 0);
     }
     free(c->command.env);
     c->command.env = nm_strv_pack((const char *[]){"A=\xff"}, 1);
-    assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), -EILSEQ);
+    assert_int_equal(nm_container_snapshot_write(snapshot_dir, "boot", c), -EILSEQ);
     strcpy(c->name, "\xff");
-    assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), -EILSEQ);
+    assert_int_equal(nm_container_snapshot_write(snapshot_dir, "boot", c), -EILSEQ);
     assert_int_equal(read_copy(), 0);
 }
 
@@ -273,7 +273,7 @@ static void test_an_emptied_log_is_detected(void **state)
 
     leave_log(w, 3);
     (void)snprintf(log, sizeof log, "%s-wal", w->file);
-    (void)snprintf(mark, sizeof mark, "%s" NM_STORE_MARK_SUFFIX, w->file);
+    (void)snprintf(mark, sizeof mark, "%s" NM_WAL_MARK_SUFFIX, w->file);
     assert_int_equal(truncate(log, 0), 0);
     set_time(mark, 1000, 500);
     set_time(w->file, 1000, 400);
@@ -298,7 +298,7 @@ static void test_a_changed_mark_is_detected(void **state)
     uint32_t frames, v;
 
     leave_log(w, 3);
-    (void)snprintf(mark, sizeof mark, "%s" NM_STORE_MARK_SUFFIX, w->file);
+    (void)snprintf(mark, sizeof mark, "%s" NM_WAL_MARK_SUFFIX, w->file);
     (void)snprintf(log, sizeof log, "%s-wal", w->file);
     assert_int_equal(truncate(log, 10), 0);
     assert_int_equal(check_mark(w, &frames), -EUCLEAN);
@@ -314,7 +314,7 @@ static void test_a_changed_mark_is_detected(void **state)
 /* Without a mark, the state of the log is unknown, and all other functions work. */
 static void test_without_a_mark_the_state_of_the_log_is_unknown(void **state)
 {
-    struct nm_wal_mark k = NM_STORE_MARK_NULL;
+    struct nm_wal_mark k = NM_WAL_MARK_NULL;
     struct fixture *w = *state;
     uint32_t frames, promised;
     char path[600];

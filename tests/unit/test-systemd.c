@@ -516,7 +516,7 @@ static void test_a_lost_answer_is_recovered(void **state)
             pause();
     }
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true,
-                                                          .obeys_first = true});
+                                                          .runs_call_first = true});
     assert_int_equal(w->b->ops->create(w->b, "c1", "", pid, &l, on_done, &a), 0);
     run_until_received(w, "StartTransientUnit nmtest-c1.scope", 2);
     run_a_while(w);

@@ -255,19 +255,19 @@ static const struct listed *expected(const struct fixture *w, const struct wante
     return NULL;
 }
 
-static void judge(const struct fixture *w, size_t k, const struct listed *l, int rule,
-                  const struct nm_yarn_placement *p)
+static void check_placement(const struct fixture *w, size_t k, const struct listed *l, int rule,
+                            const struct nm_yarn_placement *p)
 {
-    uint32_t passed = 0;
+    uint32_t skipped = 0;
 
     CHECK(w, strcmp(p->node->host, hosts[l->host]) == 0);
     CHECK(w, (int)p->why.rule == rule);
     CHECK(w, p->priority == keys[k].priority && p->request_id == keys[k].request_id);
     CHECK(w, p->size.memory_mib == keys[k].normal.memory_mib && p->size.vcores == keys[k].normal.vcores);
     CHECK(w, p->why.listed == w->n_list && p->why.position == l - w->list + 1);
-    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
-        passed += p->why.passed[i];
-    CHECK(w, passed + 1 == p->why.position);
+    for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++)
+        skipped += p->why.skipped[i];
+    CHECK(w, skipped + 1 == p->why.position);
     /* Checks the documented guarantees in a second way, independent of the model. */
     CHECK(w, !w->blacklisted[l->host]);
     CHECK(w, w->used[l->host] == 0 || w->limits.fill || rule == NM_YARN_ALLOC_NODE_LOCAL);
@@ -303,7 +303,7 @@ static void play(struct fixture *w, const struct nm_yarn_placement *placed, size
             if (!l)
                 continue;
             CHECK(w, done < n);
-            judge(w, k, l, rule, &placed[done++]);
+            check_placement(w, k, l, rule, &placed[done++]);
             take(w, &w->wanted[k], l, rule);
         }
     } while (done > before);

@@ -369,7 +369,7 @@ static void test_asks_match_only_nodes_of_their_partition(void **state)
     assert_int_equal(ask_for(w, a), 0);
     assert_int_equal(beat(w), 1);
     at(w, 0, "two", NM_YARN_ALLOC_ANY);
-    assert_int_equal(w->placed[0].why.passed[NM_YARN_ALLOC_OTHER_PARTITION], 1);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_OTHER_PARTITION], 1);
     a.partition = "";
     assert_int_equal(ask_for(w, a), 0);
     assert_int_equal(beat(w), 1);
@@ -387,7 +387,7 @@ static void test_blacklisted_hosts_get_no_container(void **state)
     assert_int_equal(nm_yarn_allocator_ask(w->a, &r, 0), 0);
     assert_int_equal(beat(w), 1);
     at(w, 0, "two", NM_YARN_ALLOC_ANY);
-    assert_int_equal(w->placed[0].why.passed[NM_YARN_ALLOC_BLACKLISTED], 1);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_BLACKLISTED], 1);
     /* Removals from the blacklist are applied before additions to it. */
     r = (struct nm_yarn_alloc_request){
         .unblacklist = hosts, .n_unblacklist = 2, .blacklist = &hosts[1], .n_blacklist = 1};
@@ -467,7 +467,7 @@ static void test_each_placement_records_its_reason(void **state)
     assert_int_equal(w->placed[1].priority, 20);
     assert_int_equal(why->listed, 3);
     assert_int_equal(why->position, 2);
-    assert_int_equal(why->passed[NM_YARN_ALLOC_USED], 1);
+    assert_int_equal(why->skipped[NM_YARN_SKIP_USED], 1);
     assert_int_equal(why->waited_usec, 5 * NM_USEC_PER_SEC);
     assert_int_equal(w->placed[0].why.waited_usec, NM_USEC_PER_SEC);
     assert_int_equal(nm_yarn_allocator_figures(w->a).placed[NM_YARN_ALLOC_ANY], 2);
@@ -524,18 +524,18 @@ static void test_each_change_of_the_asks_is_counted(void **state)
 
     ask(w, 1, "*");
     ask(w, 2, "one");
-    before = nm_yarn_allocator_changes(w->a);
+    before = nm_yarn_allocator_revision(w->a);
     ask(w, 1, "*");
     ask(w, 2, "one");
-    assert_int_equal(nm_yarn_allocator_changes(w->a), before);
+    assert_int_equal(nm_yarn_allocator_revision(w->a), before);
     ask(w, 1, "one");
-    assert_int_not_equal(nm_yarn_allocator_changes(w->a), before);
-    before = nm_yarn_allocator_changes(w->a);
+    assert_int_not_equal(nm_yarn_allocator_revision(w->a), before);
+    before = nm_yarn_allocator_revision(w->a);
     assert_int_equal(beat(w), 1);
-    assert_int_not_equal(nm_yarn_allocator_changes(w->a), before);
-    before = nm_yarn_allocator_changes(w->a);
+    assert_int_not_equal(nm_yarn_allocator_revision(w->a), before);
+    before = nm_yarn_allocator_revision(w->a);
     assert_int_equal(beat(w), 0);
-    assert_int_equal(nm_yarn_allocator_changes(w->a), before);
+    assert_int_equal(nm_yarn_allocator_revision(w->a), before);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -147,7 +147,7 @@ static void test_without_the_right_to_become_the_user_no_file_is_made(void **sta
         assert_int_equal(nm_yarn_become(&w->tenant.as, &self), -EPERM);
         assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->tenant), -EPERM);
         assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), -EPERM);
-        assert_int_equal(place_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
+        assert_int_equal(make_one_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
         assert_int_equal(nm_yarn_dirs_open_log(w->fd, &w->tenant), -EPERM);
         set_capability(capabilities[i], true);
         assert_int_equal(file_uid(), 0);

@@ -42,7 +42,7 @@ static int make_all(struct fixture *w)
         return work;
     r = nm_yarn_dirs_write(work, &w->tenant, "script", "words", 5, 0700);
     if (r >= 0)
-        r = place_link(work, &w->tenant, "sub/link", "/target");
+        r = make_one_link(work, &w->tenant, "sub/link", "/target");
     if (r >= 0)
         r = nm_yarn_dirs_make_log(w->fd, &w->tenant);
     return r;
@@ -104,18 +104,18 @@ static void test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlin
     ssize_t n;
 
     assert_int_equal(fchmod(w->fd, 0777), 0);
-    assert_int_equal(place_link(w->fd, &w->tenant, "/etc/x", "/t"), -EINVAL);
-    assert_int_equal(place_link(w->fd, &w->tenant, "..", "/t"), -EINVAL);
-    assert_int_equal(place_link(w->fd, &w->tenant, "a/../b", "/t"), -EINVAL);
-    assert_int_equal(place_link(w->fd, &w->tenant, "..a/b..//c", "/t"), 0);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "/etc/x", "/t"), -EINVAL);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "..", "/t"), -EINVAL);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "a/../b", "/t"), -EINVAL);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a/b..//c", "/t"), 0);
     assert_true(exists(w, "..a/b../c"));
-    assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c", "/other"), 0);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a/b../c", "/other"), 0);
     n = readlinkat(w->fd, "..a/b../c", target, sizeof target - 1);
     target[NM_MAX(n, 0)] = '\0';
     assert_string_equal(target, "/other");
     /* A symlink doesn't replace a directory, and no temporary file remains. */
-    assert_int_equal(place_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
-    assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
+    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
     assert_int_equal(unlinkat(w->fd, "..a/b../c", 0), 0);
     assert_int_equal(unlinkat(w->fd, "..a/b..", AT_REMOVEDIR), 0);
     assert_int_equal(unlinkat(w->fd, "..a", AT_REMOVEDIR), 0);

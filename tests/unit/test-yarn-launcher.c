@@ -186,7 +186,7 @@ static void test_a_running_container_gets_additional_resources(void **state)
     RUN_UNTIL(w, o.ended);
     assert_int_equal(o.result, -EINVAL);
     give_back(&o);
-    prepare_so(w, &o, HOLD);
+    prepare_so(w, &o, RETAIN);
     RUN_UNTIL(w, o.ended);
     assert_int_equal(o.result, 0);
     give_back(&o);

@@ -173,7 +173,7 @@ static int heartbeat(struct nm_yarn_allocator *a)
     return r;
 }
 
-static int place(void *userdata)
+static int try_to_allocate(void *userdata)
 {
     const struct nm_yarn_alloc_limits limits = {
         .min = {256, 1}, .max = {4096, 4}, .increment = {256, 1}, .fill = true, .queue_length = 10, .window_usec = 1,
@@ -217,7 +217,7 @@ static void test_an_ask_without_memory_has_no_effect(void **state)
     struct nm_yarn_allocator *a;
 
     (void)state;
-    assert_true(fail_each(place, NULL) > 10);
+    assert_true(fail_each(try_to_allocate, NULL) > 10);
     assert_int_equal(nm_yarn_allocator_new(&a), 0);
     assert_int_equal(nm_yarn_allocator_ask(a, &request, 1), 0);
     assert_true(fail_each(keep, a) > 5);

@@ -345,7 +345,7 @@ static void test_the_proxy_works_without_a_placements_file(void **state)
 {
     struct fixture w;
     char path[96];
-    json_t *place;
+    json_t *placement;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -360,9 +360,9 @@ static void test_the_proxy_works_without_a_placements_file(void **state)
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
-    place = nm_yarn_proxy_show_placement(w.proxy, FIRST, everything, NULL);
-    assert_non_null(place);
-    json_decref(place);
+    placement = nm_yarn_proxy_show_placement(w.proxy, FIRST, everything, NULL);
+    assert_non_null(placement);
+    json_decref(placement);
     proxy_tear_down(&w);
 }
 

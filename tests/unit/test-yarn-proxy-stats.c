@@ -53,7 +53,7 @@ static void test_the_explanation_of_a_placement_contains_its_facts(void **state)
          "It was number 1 of the 10 nodes that the ResourceManager had listed, the least loaded first.\n"
          "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
         {{.rule = NM_YARN_ALLOC_RACK_LOCAL, .listed = 3, .position = 3, .hosts = 2, .racks = 1,
-          .passed = {[NM_YARN_ALLOC_BLACKLISTED] = 1, [NM_YARN_ALLOC_USED] = 1}, .waited_usec = 1500000},
+          .skipped = {[NM_YARN_SKIP_BLACKLISTED] = 1, [NM_YARN_SKIP_USED] = 1}, .waited_usec = 1500000},
          "placed on n7:45454, rack-local",
          "It was placed on n7 because the application requested its rack, /left; none of the 2 hosts that it requested "
          "was available.\n"
@@ -65,7 +65,7 @@ static void test_the_explanation_of_a_placement_contains_its_facts(void **state)
          "It was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
          "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
         {{.rule = NM_YARN_ALLOC_ANY, .listed = 9, .position = 5,
-          .passed = {[NM_YARN_ALLOC_OTHER_PARTITION] = 2, [NM_YARN_ALLOC_FULL] = 1, [NM_YARN_ALLOC_BUSIER] = 1}},
+          .skipped = {[NM_YARN_SKIP_OTHER_PARTITION] = 2, [NM_YARN_SKIP_FULL] = 1, [NM_YARN_SKIP_BUSIER] = 1}},
          "placed on n7:45454, any",
          "It was placed on n7 because the application accepts any host.\n"
          "It was number 5 of the 9 nodes that the ResourceManager had listed, the least loaded first; passed over: 2 "
@@ -110,11 +110,11 @@ static void test_the_longest_explanation_fits_into_the_buffer(void **state)
 
 /* ---- remembered placements ------------------------------------------------------------------------- */
 
-static void place(struct nm_yarn_proxy_stats *s, int64_t number, enum nm_yarn_alloc_rule rule)
+static void add_placement(struct nm_yarn_proxy_stats *s, int64_t number, enum nm_yarn_alloc_rule rule)
 {
     const struct nm_yarn_alloc_node node = {"n7", 45454, "", "/left", "", -1};
     const struct nm_yarn_placement p = {&node, {1024, 1}, 20, -1, {.rule = rule, .listed = 3, .position = 2, .racks = 1,
-                                         .passed = {[NM_YARN_ALLOC_BLACKLISTED] = 1}, .waited_usec = 1500000}};
+                                         .skipped = {[NM_YARN_SKIP_BLACKLISTED] = 1}, .waited_usec = 1500000}};
     struct nm_yarn_container_id id = master;
 
     id.number = number;
@@ -144,7 +144,7 @@ static int tear_down(void **state)
 
 /* Returns the placement of container number -n after a restart, or NULL if it isn't remembered. The caller owns the
  * result. */
-static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
+static json_t *placement_after_restart(struct nm_yarn_proxy_stats **s, int64_t n)
 {
     struct nm_yarn_container_id id = master, whose = {};
     char text[NM_YARN_ID_SIZE];
@@ -166,11 +166,11 @@ static void test_placements_survive_a_restart(void **state)
     json_t *j;
 
     (void)state;
-    j = place_anew(&s, 1);
+    j = placement_after_restart(&s, 1);
     assert_null(j);
-    place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
-    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* this placement had not been delivered when nmd was killed */
-    j = place_anew(&s, 1);
+    add_placement(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
+    add_placement(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* this placement had not been delivered when nmd was killed */
+    j = placement_after_restart(&s, 1);
     described("Placement", j);
     assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
     (void)snprintf(before, sizeof before, "%s", json_string_value(json_object_get(j, "explanation")));
@@ -181,14 +181,14 @@ static void test_placements_survive_a_restart(void **state)
                         "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 1.500 s.\n");
     json_decref(j);
     for (int64_t i = 2; i < NM_YARN_PLACEMENTS_MAX; i++)
-        place(s, -i, NM_YARN_ALLOC_ANY);
-    j = place_anew(&s, 1);
+        add_placement(s, -i, NM_YARN_ALLOC_ANY);
+    j = placement_after_restart(&s, 1);
     assert_non_null(j);
     json_decref(j);
     for (int64_t i = 0; i < 2; i++)
-        place(s, -(int64_t)NM_YARN_PLACEMENTS_MAX - i, NM_YARN_ALLOC_ANY);
-    assert_null(place_anew(&s, 1));
-    j = place_anew(&s, 2);
+        add_placement(s, -(int64_t)NM_YARN_PLACEMENTS_MAX - i, NM_YARN_ALLOC_ANY);
+    assert_null(placement_after_restart(&s, 1));
+    j = placement_after_restart(&s, 2);
     assert_non_null(j);
     json_decref(j);
 }
@@ -200,7 +200,7 @@ static void test_placements_survive_a_restart(void **state)
 
 static bool is_placed(struct nm_yarn_proxy_stats **s, int64_t n)
 {
-    json_t *j = place_anew(s, n);
+    json_t *j = placement_after_restart(s, n);
     bool is = j;
 
     json_decref(j);
@@ -213,8 +213,8 @@ static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
     int fd;
 
     assert_false(is_placed(s, 1));
-    place(*s, -1, NM_YARN_ALLOC_ANY);
-    place(*s, -2, NM_YARN_ALLOC_NODE_LOCAL);
+    add_placement(*s, -1, NM_YARN_ALLOC_ANY);
+    add_placement(*s, -2, NM_YARN_ALLOC_NODE_LOCAL);
     fd = openat(dir_fd, "placements", O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -262,7 +262,7 @@ static void test_a_truncated_file_loses_only_its_end(void **state)
         assert_false(is_placed(&s, 2));
         assert_int_equal(is_placed(&s, 1), size >= sizes[0]);
     }
-    place(s, -3, NM_YARN_ALLOC_ANY);
+    add_placement(s, -3, NM_YARN_ALLOC_ANY);
     assert_true(is_placed(&s, 3));
     (void)close(fd);
 }
@@ -281,7 +281,7 @@ static void test_a_slot_at_another_position_is_ignored(void **state)
     assert_int_equal(ftruncate(fd, SLOT + sizes[0]), 0);
     assert_false(is_placed(&s, 2));
     assert_true(is_placed(&s, 1));
-    place(s, -4, NM_YARN_ALLOC_ANY); /* written to the second slot again */
+    add_placement(s, -4, NM_YARN_ALLOC_ANY); /* written to the second slot again */
     assert_true(is_placed(&s, 4));
     assert_true(is_placed(&s, 1));
     (void)close(fd);
@@ -326,7 +326,7 @@ static void test_a_file_in_another_format_is_not_changed(void **state)
         cases[i].make();
         assert_false(is_placed(&s, 1));
         assert_int_equal(nm_yarn_proxy_stats_error(s), cases[i].error);
-        place(s, -1, NM_YARN_ALLOC_ANY);
+        add_placement(s, -1, NM_YARN_ALLOC_ANY);
         j = nm_yarn_proxy_stats_placement(s, text, &whose);
         assert_non_null(j);
         json_decref(j);
@@ -346,7 +346,7 @@ static void test_placements_are_reported_as_json(void **state)
     (void)state;
     assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &s), 0);
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
-    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL);
+    add_placement(s, -1, NM_YARN_ALLOC_RACK_LOCAL);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
     described("Placement", j);
     assert_int_equal(whose.number, 1);
@@ -359,11 +359,11 @@ static void test_placements_are_reported_as_json(void **state)
 
     /* With too many placements, the oldest placement is dropped. */
     for (int64_t i = 2; i <= NM_YARN_PLACEMENTS_MAX; i++)
-        place(s, -i, NM_YARN_ALLOC_ANY);
+        add_placement(s, -i, NM_YARN_ALLOC_ANY);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
     assert_non_null(j);
     json_decref(j);
-    place(s, -2000, NM_YARN_ALLOC_ANY);
+    add_placement(s, -2000, NM_YARN_ALLOC_ANY);
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
 }
 
@@ -413,9 +413,9 @@ static void test_counters_are_reported_as_json(void **state)
     nm_yarn_proxy_stats_answered(s, NM_MASTER_ALLOCATE, 500);
     nm_yarn_proxy_stats_failed(s, NM_MASTER_START);
     nm_yarn_proxy_stats_added(s, 100);
-    place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
-    place(s, -2, NM_YARN_ALLOC_ANY);
-    place(s, -3, NM_YARN_ALLOC_ANY);
+    add_placement(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
+    add_placement(s, -2, NM_YARN_ALLOC_ANY);
+    add_placement(s, -3, NM_YARN_ALLOC_ANY);
     nm_yarn_proxy_stats_fill(s, &m);
     assert_int_equal(m.pipelines, 3);
     assert_int_equal(m.took[NM_MASTER_ALLOCATE].n, 2);

@@ -310,7 +310,7 @@ static void test_application_masters_are_reported(void **state)
 {
     struct nm_masters m;
     struct fixture w;
-    json_t *list, *place;
+    json_t *list, *placement;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -332,9 +332,10 @@ static void test_application_masters_are_reported(void **state)
     list = nm_yarn_proxy_show_pipelines(w.proxy, nothing, NULL, true);
     assert_int_equal(json_array_size(list), 0);
     json_decref(list);
-    place = nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", everything, NULL);
-    assert_string_equal(json_string_value(json_object_get(place, "rule")), "any");
-    json_decref(place);
+    placement = nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", everything,
+                                             NULL);
+    assert_string_equal(json_string_value(json_object_get(placement, "rule")), "any");
+    json_decref(placement);
     assert_null(nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", nothing, NULL));
     proxy_tear_down(&w);
 }

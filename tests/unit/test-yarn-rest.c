@@ -351,16 +351,16 @@ static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
 {
     static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,
                                                    show_application};
-    static int (*const tells[])(struct nm_arena *arena, void *userdata) = {report, report_all, report_status,
-                                                                           report_localization, report_services};
+    static int (*const reports[])(struct nm_arena *arena, void *userdata) = {report, report_all, report_status,
+                                                                             report_localization, report_services};
     struct nm_yarn_node *n = fake_launcher_node(*state);
 
     start(n, 5, false);
     start(n, -1, true);
     for (size_t i = 0; i < NM_ARRAY_SIZE(shows); i++)
         assert_true(fail_each(shows[i], n) > 0);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(tells); i++)
-        assert_true(each_room(tells[i], n) > 16);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(reports); i++)
+        assert_true(each_room(reports[i], n) > 16);
     nm_yarn_node_free(n);
 }
 

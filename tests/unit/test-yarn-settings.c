@@ -147,7 +147,7 @@ static void test_several_resourcemanagers_have_their_addresses(void **state)
 }
 
 /* The addresses to which the proxy of application masters forwards calls, and invalid settings of the proxy. */
-static void test_invalid_settings_of_the_proxy_are_refused(void **state)
+static void test_invalid_proxy_settings_are_refused(void **state)
 {
     static const char *const on = "yarn.nodemanager.amrmproxy.enabled";
     static const struct {
@@ -471,10 +471,10 @@ static void test_known_names_are_accepted(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(known); i++)
-        if (nm_yarn_rules_fate(known[i]) == NM_YARN_UNKNOWN)
+        if (nm_yarn_rules_support(known[i]) == NM_YARN_PROPERTY_UNKNOWN)
             fail_msg("%s is unknown", known[i]);
     for (size_t i = 0; i < NM_ARRAY_SIZE(unknown); i++)
-        if (nm_yarn_rules_fate(unknown[i]) != NM_YARN_UNKNOWN)
+        if (nm_yarn_rules_support(unknown[i]) != NM_YARN_PROPERTY_UNKNOWN)
             fail_msg("%s is known", unknown[i]);
 }
 
@@ -504,8 +504,8 @@ static void test_all_properties_of_hadoop_are_known(void **state)
         char *message, name[200];
 
         (void)snprintf(name, sizeof name, "yarn.nodemanager.%s", yarn_default[i].name);
-        if (nm_yarn_rules_fate(name) == NM_YARN_UNKNOWN)
-            fail_msg("%s: neither obeyed nor refused nor without effect", name);
+        if (nm_yarn_rules_support(name) == NM_YARN_PROPERTY_UNKNOWN)
+            fail_msg("%s: neither supported nor refused nor without effect", name);
         if (!*yarn_default[i].value) /* Hadoop treats an empty value as if it were not set */
             continue;
         if (read_with(name, yarn_default[i].value, &s, &message, &warnings) != 0 || warnings != 0)
@@ -790,7 +790,7 @@ int main(void)
         cmocka_unit_test(test_properties_with_variable_names_are_listed),
         cmocka_unit_test(test_properties_of_nmd_are_used), cmocka_unit_test(test_all_properties_of_hadoop_are_known),
         cmocka_unit_test(test_the_default_values_are_those_of_hadoop),
-        cmocka_unit_test(test_invalid_settings_of_the_proxy_are_refused), cmocka_unit_test(test_policies_of_nmd_are_set),
+        cmocka_unit_test(test_invalid_proxy_settings_are_refused), cmocka_unit_test(test_policies_of_nmd_are_set),
         cmocka_unit_test(test_the_name_of_nmd_takes_precedence_over_that_of_hadoop),
         cmocka_unit_test(test_the_health_script_is_used), cmocka_unit_test(test_thresholds_of_the_policy_are_read),
         cmocka_unit_test(test_invalid_thresholds_are_refused), cmocka_unit_test(test_the_policy_of_the_queue_is_read),
