@@ -43,7 +43,7 @@ static void on_rm_resolved(const struct nm_resolved *rm, void *userdata)
     int r;
 
     y->resolve = nm_resolve_free(y->resolve);
-    if (y->on_left)
+    if (y->on_unregistered)
         return;
     if (rm->error != 0 || rm->n == 0) {
         fail_to_resolve(y, nm_yarn_tracker(y)->host, rm->error ?: EAI_NONAME);
@@ -81,7 +81,7 @@ static void on_own_name(const struct nm_resolved *own, void *userdata)
     y->resolve = nm_resolve_free(y->resolve);
     (void)snprintf(y->host, sizeof y->host, "%s", *own->name ? own->name : "localhost");
     nm_yarn_connect_report_name(y);
-    if (!y->on_left)
+    if (!y->on_unregistered)
         find_rm(y);
 }
 

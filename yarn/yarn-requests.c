@@ -19,7 +19,7 @@
  * unregistered. */
 static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
-    if (y->on_left)
+    if (y->on_unregistered)
         return false;
     if (error < 0) {
         nm_yarn_step_failed(y, error, why);

@@ -72,8 +72,8 @@ struct nm_yarn {
     uint64_t sent_usec, heartbeat_usec;
     struct nm_upstream shown;
 
-    void (*on_left)(void *userdata);
-    void *on_left_userdata;
+    void (*on_unregistered)(void *userdata);
+    void *on_unregistered_userdata;
 };
 
 /* The version of Hadoop whose protocols nmd implements. A ResourceManager may require a minimum version. */

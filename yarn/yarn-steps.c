@@ -34,7 +34,7 @@ static void advance_heartbeat(struct nm_yarn *y)
     uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
 
     if (y->has_change && y->due_usec > due && y->step.task == NM_YARN_HEARTBEAT && y->state.failures == 0 &&
-        !y->on_left)
+        !y->on_unregistered)
         set_timer(y, due - now);
 }
 
@@ -79,7 +79,7 @@ void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception
 {
     struct nm_yarn_step step;
 
-    if (y->on_left)
+    if (y->on_unregistered)
         return;
     y->shown.failures++;
     step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_jitter());

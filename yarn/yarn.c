@@ -209,7 +209,7 @@ static void on_signed_off(void *userdata, int error, const ProtobufCMessage *ans
     struct nm_yarn *y = userdata;
 
     (void)error, (void)answer, (void)why;
-    y->on_left(y->on_left_userdata);
+    y->on_unregistered(y->on_unregistered_userdata);
 }
 
 bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
@@ -217,7 +217,7 @@ bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *u
     Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
     bool resumes_later = y->settings->recovery && y->settings->supervised;
 
-    if (y->on_left)
+    if (y->on_unregistered)
         return true;
     if (resumes_later || y->state.phase != NM_YARN_RUNNING || !y->client)
         return false;
@@ -229,7 +229,7 @@ bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *u
     nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
     nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_OFF);
-    y->on_left = done;
-    y->on_left_userdata = userdata;
+    y->on_unregistered = done;
+    y->on_unregistered_userdata = userdata;
     return true;
 }

@@ -26,9 +26,9 @@ struct nm_yarn_allocator *nm_yarn_allocator_free(struct nm_yarn_allocator *a)
 {
     if (!a)
         return NULL;
-    nm_alloc_table_done(&a->asks);
-    nm_alloc_names_done(&a->blacklist);
-    nm_alloc_nodes_done(&a->nodes);
+    nm_yarn_ask_table_done(&a->asks);
+    nm_yarn_ask_names_done(&a->blacklist);
+    nm_yarn_candidates_done(&a->nodes);
     free(a->placed);
     free(a);
     return NULL;
@@ -42,7 +42,7 @@ void nm_yarn_allocator_set_limits(struct nm_yarn_allocator *a, const struct nm_y
 
 int nm_yarn_allocator_set_nodes(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_node *nodes, size_t n)
 {
-    return nm_alloc_nodes_set(&a->nodes, nodes, n);
+    return nm_yarn_candidates_set(&a->nodes, nodes, n);
 }
 
 /* ---- asks --------------------------------------------------------------------------------------- */
@@ -51,14 +51,14 @@ static int blacklist(struct nm_yarn_allocator *a, const char *host)
 {
     int r;
 
-    if (!nm_alloc_name_is_good(host))
+    if (!nm_yarn_ask_name_is_valid(host))
         return NM_YARN_ALLOC_INVALID;
-    if (a->blacklist.n >= NM_YARN_ALLOC_BLACKLIST_MAX && !nm_alloc_names_find(&a->blacklist, host))
+    if (a->blacklist.n >= NM_YARN_ALLOC_BLACKLIST_MAX && !nm_yarn_ask_names_find(&a->blacklist, host))
         return NM_YARN_ALLOC_TOO_MUCH;
-    r = nm_alloc_names_put(&a->blacklist, host, 0, true);
+    r = nm_yarn_ask_names_set(&a->blacklist, host, 0, true);
     if (r < 0)
         return r;
-    a->blacklist_changes += (uint64_t)r;
+    a->blacklist_revision += (uint64_t)r;
     return 0;
 }
 
@@ -67,12 +67,12 @@ int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_allo
     int r = 0;
 
     for (size_t i = 0; i < request->n_unblacklist; i++)
-        if (nm_alloc_names_remove(&a->blacklist, request->unblacklist[i]))
-            a->blacklist_changes++;
+        if (nm_yarn_ask_names_remove(&a->blacklist, request->unblacklist[i]))
+            a->blacklist_revision++;
     for (size_t i = 0; r == 0 && i < request->n_blacklist; i++)
         r = blacklist(a, request->blacklist[i]);
     for (size_t i = 0; r == 0 && i < request->n_asks; i++)
-        r = nm_alloc_table_put(&a->asks, &request->asks[i], now_usec);
+        r = nm_yarn_ask_table_put(&a->asks, &request->asks[i], now_usec);
     return r;
 }
 
@@ -97,12 +97,12 @@ static struct nm_yarn_alloc_size normal_size(const struct nm_yarn_alloc_limits *
 }
 
 /* Returns true if the i-th ask got a container. *gone: it was the last container of the ask, so the ask was removed. */
-static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
-                      bool *gone)
+static bool place_container(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
+                            bool *gone)
 {
-    const struct nm_alloc_ask *ask = a->asks.list[i];
+    const struct nm_yarn_ask_entry *ask = a->asks.list[i];
     struct nm_yarn_alloc_why why;
-    struct nm_alloc_node *node = nm_alloc_choose(&a->nodes, ask, &a->limits, &why);
+    struct nm_yarn_candidate *node = nm_yarn_choose_candidate(&a->nodes, ask, &a->limits, &why);
 
     if (!node)
         return false;
@@ -114,10 +114,10 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
         .request_id = ask->request_id,
         .why = why,
     };
-    nm_alloc_node_charge(node);
+    nm_yarn_candidate_charge(node);
     a->placed_by_rule[why.rule]++;
-    *gone = nm_alloc_table_charge(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
-                                  why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);
+    *gone = nm_yarn_ask_table_charge(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
+                                     why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);
     return true;
 }
 
@@ -125,11 +125,11 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
 static size_t allocation_pass(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
 {
     for (size_t i = 0; i < a->asks.n && n < most;) {
-        struct nm_alloc_ask *ask = a->asks.list[i];
+        struct nm_yarn_ask_entry *ask = a->asks.list[i];
         bool gone = false;
 
         if (ask->count > 0 && !ask->stuck) {
-            if (place_one(a, i, now_usec, &a->placed[n], &gone))
+            if (place_container(a, i, now_usec, &a->placed[n], &gone))
                 n++;
             else
                 ask->stuck = true;
@@ -142,7 +142,7 @@ static size_t allocation_pass(struct nm_yarn_allocator *a, uint64_t now_usec, si
 /* Determines the maximum number of containers for this heartbeat, and allocates memory for them. */
 static int make_room(struct nm_yarn_allocator *a, size_t *ret_most)
 {
-    uint64_t most = NM_MIN(nm_alloc_table_outstanding(&a->asks), (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX);
+    uint64_t most = NM_MIN(nm_yarn_ask_table_outstanding(&a->asks), (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX);
     struct nm_yarn_placement *placed;
 
     if (!a->has_limits || a->nodes.n == 0)
@@ -168,7 +168,7 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
 
     if (r < 0)
         return r;
-    nm_alloc_nodes_begin(&a->nodes, &a->blacklist, a->limits.window_usec, now_usec);
+    nm_yarn_candidates_begin(&a->nodes, &a->blacklist, a->limits.window_usec, now_usec);
     for (size_t i = 0; i < a->asks.n; i++)
         a->asks.list[i]->stuck = false;
     do {
@@ -182,9 +182,9 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
 
 /* ---- figures ------------------------------------------------------------------------------------ */
 
-uint64_t nm_yarn_allocator_changes(const struct nm_yarn_allocator *a)
+uint64_t nm_yarn_allocator_revision(const struct nm_yarn_allocator *a)
 {
-    return a->asks.changes + a->blacklist_changes;
+    return a->asks.revision + a->blacklist_revision;
 }
 
 struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allocator *a)
@@ -193,7 +193,7 @@ struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allo
         .asks = a->asks.n,
         .blacklisted = a->blacklist.n,
         .nodes = a->nodes.n,
-        .outstanding = nm_alloc_table_outstanding(&a->asks),
+        .outstanding = nm_yarn_ask_table_outstanding(&a->asks),
     };
 
     memcpy(f.placed, a->placed_by_rule, sizeof f.placed);

@@ -94,23 +94,23 @@ enum nm_yarn_alloc_rule {
     NM_YARN_ALLOC_N_RULES,
 };
 
-/* Reason why a node that the list contains before the chosen node was passed over. */
-enum nm_yarn_alloc_pass {
-    NM_YARN_ALLOC_BLACKLISTED,
-    NM_YARN_ALLOC_OTHER_PARTITION,
-    NM_YARN_ALLOC_ELSEWHERE, /* the node is not a named host, or not in a named rack */
-    NM_YARN_ALLOC_USED,      /* the node already has a container of this heartbeat, and may have only one */
-    NM_YARN_ALLOC_FULL,      /* the node has no room, according to the available data */
-    NM_YARN_ALLOC_BUSIER,    /* the node has more containers of this heartbeat than the chosen node */
-    NM_YARN_ALLOC_N_PASSES,
+/* Reason why a node that the list contains before the chosen node was skipped. */
+enum nm_yarn_skip_reason {
+    NM_YARN_SKIP_BLACKLISTED,
+    NM_YARN_SKIP_OTHER_PARTITION,
+    NM_YARN_SKIP_ELSEWHERE,  /* the node is not a named host, or not in a named rack */
+    NM_YARN_SKIP_USED,       /* the node already has a container of this heartbeat, and may have only one */
+    NM_YARN_SKIP_FULL,       /* the node has no room, according to the available data */
+    NM_YARN_SKIP_BUSIER,     /* the node has more containers of this heartbeat than the chosen node */
+    NM_YARN_N_SKIP_REASONS,
 };
 
 struct nm_yarn_alloc_why {
     enum nm_yarn_alloc_rule rule;
-    uint16_t listed, position;               /* number of listed nodes; the chosen node's position, from 1 */
-    uint16_t passed[NM_YARN_ALLOC_N_PASSES]; /* counts per reason; their sum is position - 1 */
-    uint32_t hosts, racks;                   /* numbers of hosts and racks that the ask named at that time */
-    uint64_t waited_usec;                    /* time since the ask last began to want containers */
+    uint16_t listed, position;                /* number of listed nodes; the chosen node's position, from 1 */
+    uint16_t skipped[NM_YARN_N_SKIP_REASONS]; /* counts per reason; their sum is position - 1 */
+    uint32_t hosts, racks;                    /* numbers of hosts and racks that the ask named at that time */
+    uint64_t waited_usec;                     /* time since the ask last began to want containers */
 };
 
 struct nm_yarn_placement {
@@ -154,7 +154,7 @@ int nm_yarn_allocator_pack(const struct nm_yarn_allocator *a, uint8_t **ret, siz
  * bytes. */
 int nm_yarn_allocator_restore(struct nm_bytes packed, struct nm_yarn_allocator **ret);
 /* Returns a counter that changes whenever the result of pack() changes. */
-uint64_t nm_yarn_allocator_changes(const struct nm_yarn_allocator *a);
+uint64_t nm_yarn_allocator_revision(const struct nm_yarn_allocator *a);
 
 /* ---- figures for reports --------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allo
 #define NM_YARN_WHY_SIZE 1536
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule); /* "node-local", "rack-local", "any" */
-const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass); /* name of a JSON member: "other_partition" */
+const char *nm_yarn_skip_reason_name(enum nm_yarn_skip_reason reason); /* name of a JSON member: "other_partition" */
 
 /* Writes a summary in one line, such as "placed on n7:45454, node-local". */
 void nm_yarn_placement_summary(const struct nm_yarn_placement *p, char *buf, size_t size);

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-static void node_done(struct nm_alloc_node *node)
+static void node_done(struct nm_yarn_candidate *node)
 {
     free((char *)node->is.host);
     free((char *)node->is.web_address);
@@ -14,17 +14,17 @@ static void node_done(struct nm_alloc_node *node)
     free((char *)node->is.partition);
 }
 
-void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes)
+void nm_yarn_candidates_done(struct nm_yarn_candidates *nodes)
 {
     for (size_t i = 0; i < nodes->n; i++)
         node_done(&nodes->list[i]);
     free(nodes->list);
     free(nodes->by_host);
     free(nodes->by_rack);
-    *nodes = (struct nm_alloc_nodes){};
+    *nodes = (struct nm_yarn_candidates){};
 }
 
-static const struct nm_alloc_node *find(const struct nm_alloc_nodes *nodes, const char *host)
+static const struct nm_yarn_candidate *find(const struct nm_yarn_candidates *nodes, const char *host)
 {
     for (size_t i = 0; i < nodes->n; i++)
         if (nm_streq(nodes->list[i].is.host, host))
@@ -34,18 +34,18 @@ static const struct nm_alloc_node *find(const struct nm_alloc_nodes *nodes, cons
 
 static bool fits(const char *text)
 {
-    return !text || !text[0] || nm_alloc_name_is_good(text);
+    return !text || !text[0] || nm_yarn_ask_name_is_valid(text);
 }
 
 static bool is_good(const struct nm_yarn_alloc_node *node)
 {
-    return nm_alloc_name_is_good(node->host) && node->port > 0 && node->port <= UINT16_MAX &&
+    return nm_yarn_ask_name_is_valid(node->host) && node->port > 0 && node->port <= UINT16_MAX &&
            fits(node->web_address) && fits(node->rack) && fits(node->partition);
 }
 
-static int copy(const struct nm_yarn_alloc_node *from, struct nm_alloc_node *ret)
+static int copy(const struct nm_yarn_alloc_node *from, struct nm_yarn_candidate *ret)
 {
-    struct nm_alloc_node to = {.is = {
+    struct nm_yarn_candidate to = {.is = {
                                    .host = strdup(from->host),
                                    .port = from->port,
                                    .web_address = strdup(from->web_address ?: ""),
@@ -62,10 +62,11 @@ static int copy(const struct nm_yarn_alloc_node *from, struct nm_alloc_node *ret
     return 0;
 }
 
-static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former, const struct nm_yarn_alloc_node *from)
+static int add(struct nm_yarn_candidates *nodes, const struct nm_yarn_candidates *former,
+               const struct nm_yarn_alloc_node *from)
 {
-    struct nm_alloc_node *node = &nodes->list[nodes->n];
-    const struct nm_alloc_node *before;
+    struct nm_yarn_candidate *node = &nodes->list[nodes->n];
+    const struct nm_yarn_candidate *before;
     int r;
 
     if (!is_good(from) || find(nodes, from->host))
@@ -82,19 +83,19 @@ static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former
 
 /* ---- sorted indices ----------------------------------------------------------------------------- */
 
-static const char *host_of(const struct nm_alloc_node *node)
+static const char *host_of(const struct nm_yarn_candidate *node)
 {
     return node->is.host;
 }
 
-static const char *rack_of(const struct nm_alloc_node *node)
+static const char *rack_of(const struct nm_yarn_candidate *node)
 {
     return node->is.rack;
 }
 
 /* Returns the first index, in sorted order, whose name isn't less than `name`. */
-static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order, size_t n,
-                       const char *(*name_of)(const struct nm_alloc_node *node), const char *name)
+static size_t first_of(const struct nm_yarn_candidates *nodes, const uint16_t *order, size_t n,
+                       const char *(*name_of)(const struct nm_yarn_candidate *node), const char *name)
 {
     size_t low = 0, high = n;
 
@@ -110,8 +111,8 @@ static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order
 }
 
 /* Returns the indices of the nodes in sorted order. NULL: no memory. */
-static uint16_t *make_order(const struct nm_alloc_nodes *nodes,
-                            const char *(*name_of)(const struct nm_alloc_node *node))
+static uint16_t *make_order(const struct nm_yarn_candidates *nodes,
+                            const char *(*name_of)(const struct nm_yarn_candidate *node))
 {
     uint16_t *order = calloc(nodes->n ?: 1, sizeof *order);
 
@@ -124,21 +125,23 @@ static uint16_t *make_order(const struct nm_alloc_nodes *nodes,
     return order;
 }
 
-static void mark(const struct nm_alloc_nodes *nodes, const uint16_t *order,
-                 const char *(*name_of)(const struct nm_alloc_node *node), const char *name, bool *named)
+static void mark(const struct nm_yarn_candidates *nodes, const uint16_t *order,
+                 const char *(*name_of)(const struct nm_yarn_candidate *node), const char *name, bool *named)
 {
     for (size_t i = first_of(nodes, order, nodes->n, name_of, name);
          i < nodes->n && nm_streq(name_of(&nodes->list[order[i]]), name); i++)
         named[order[i]] = true;
 }
 
-void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named)
+void nm_yarn_candidates_mark_hosts(const struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *hosts,
+                                   bool *named)
 {
     for (size_t i = 0; i < hosts->n; i++)
         mark(nodes, nodes->by_host, host_of, hosts->list[i].name, named);
 }
 
-void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named)
+void nm_yarn_candidates_mark_racks(const struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *racks,
+                                   bool *named)
 {
     for (size_t i = 0; i < racks->n; i++)
         if (racks->list[i].relax)
@@ -147,10 +150,10 @@ void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct 
 
 /* ---- lists -------------------------------------------------------------------------------------- */
 
-int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n)
+int nm_yarn_candidates_set(struct nm_yarn_candidates *nodes, const struct nm_yarn_alloc_node *from, size_t n)
 {
     size_t room = NM_MIN(n, (size_t)NM_YARN_ALLOC_NODES_MAX);
-    struct nm_alloc_nodes now = {.list = calloc(room ?: 1, sizeof(struct nm_alloc_node))};
+    struct nm_yarn_candidates now = {.list = calloc(room ?: 1, sizeof(struct nm_yarn_candidate))};
     int r = now.list ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < n && now.n < room; i++)
@@ -161,51 +164,52 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
         r = now.by_host && now.by_rack ? 0 : -ENOMEM;
     }
     if (r < 0) {
-        nm_alloc_nodes_done(&now);
+        nm_yarn_candidates_done(&now);
         return r;
     }
-    nm_alloc_nodes_done(nodes);
+    nm_yarn_candidates_done(nodes);
     *nodes = now;
     return 0;
 }
 
 /* Drops the quarters that have passed. If the clock was set back, drops all quarters. Otherwise a host would count as
  * full until the clock reaches its former time. */
-static void advance_quarter(struct nm_alloc_recent *r, uint64_t quarter)
+static void advance_quarter(struct nm_yarn_recent_placements *r, uint64_t quarter)
 {
-    if (quarter < r->quarter || quarter - r->quarter >= NM_ALLOC_QUARTERS)
-        *r = (struct nm_alloc_recent){.quarter = quarter};
+    if (quarter < r->quarter || quarter - r->quarter >= NM_YARN_RECENT_QUARTERS)
+        *r = (struct nm_yarn_recent_placements){.quarter = quarter};
     while (r->quarter < quarter)
-        r->count[++r->quarter % NM_ALLOC_QUARTERS] = 0;
+        r->count[++r->quarter % NM_YARN_RECENT_QUARTERS] = 0;
 }
 
-void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
-                          uint64_t now_usec)
+void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *blacklist,
+                              uint64_t window_usec,
+                              uint64_t now_usec)
 {
-    uint64_t quarter = now_usec / NM_MAX(window_usec / (NM_ALLOC_QUARTERS - 1), UINT64_C(1));
+    uint64_t quarter = now_usec / NM_MAX(window_usec / (NM_YARN_RECENT_QUARTERS - 1), UINT64_C(1));
 
     for (size_t i = 0; i < nodes->n; i++) {
-        struct nm_alloc_node *node = &nodes->list[i];
+        struct nm_yarn_candidate *node = &nodes->list[i];
 
         node->used = 0;
-        node->blacklisted = nm_alloc_names_find(blacklist, node->is.host) != NULL;
+        node->blacklisted = nm_yarn_ask_names_find(blacklist, node->is.host) != NULL;
         advance_quarter(&node->recent, quarter);
     }
 }
 
-int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length)
+int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length)
 {
     int64_t room = node->is.room >= 0 ? node->is.room : queue_length;
 
     if (node->is.room < 0 && queue_length <= 0)
         return -1;
-    for (size_t i = 0; i < NM_ALLOC_QUARTERS; i++)
+    for (size_t i = 0; i < NM_YARN_RECENT_QUARTERS; i++)
         room -= node->recent.count[i];
     return NM_MAX(room, (int64_t)0);
 }
 
-void nm_alloc_node_charge(struct nm_alloc_node *node)
+void nm_yarn_candidate_charge(struct nm_yarn_candidate *node)
 {
     node->used++;
-    node->recent.count[node->recent.quarter % NM_ALLOC_QUARTERS]++;
+    node->recent.count[node->recent.quarter % NM_YARN_RECENT_QUARTERS]++;
 }

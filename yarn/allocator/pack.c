@@ -13,30 +13,31 @@
 
 /* ---- packing ------------------------------------------------------------------------------------- */
 
-static int places_of(const struct nm_alloc_names *names, struct nm_arena *arena, Yarn__AskedPlace ***ret, size_t *ret_n)
+static int pack_locations(const struct nm_yarn_ask_names *names, struct nm_arena *arena, Yarn__AskedLocation ***ret,
+                          size_t *ret_n)
 {
-    Yarn__AskedPlace **list = nm_arena_alloc(arena, names->n * sizeof(*list));
-    Yarn__AskedPlace *places = nm_arena_alloc(arena, names->n * sizeof(*places));
+    Yarn__AskedLocation **list = nm_arena_alloc(arena, names->n * sizeof(*list));
+    Yarn__AskedLocation *locations = nm_arena_alloc(arena, names->n * sizeof(*locations));
 
-    if (!list || !places)
+    if (!list || !locations)
         return -ENOMEM;
     for (size_t i = 0; i < names->n; i++) {
-        const struct nm_alloc_name *name = &names->list[i];
+        const struct nm_yarn_ask_name *name = &names->list[i];
 
-        places[i] = (Yarn__AskedPlace)YARN__ASKED_PLACE__INIT;
-        places[i].name = name->name;
-        places[i].has_count = 1;
-        places[i].count = name->count;
-        places[i].has_strict = !name->relax;
-        places[i].strict = !name->relax;
-        list[i] = &places[i];
+        locations[i] = (Yarn__AskedLocation)YARN__ASKED_LOCATION__INIT;
+        locations[i].name = name->name;
+        locations[i].has_count = 1;
+        locations[i].count = name->count;
+        locations[i].has_strict = !name->relax;
+        locations[i].strict = !name->relax;
+        list[i] = &locations[i];
     }
     *ret = list;
     *ret_n = names->n;
     return 0;
 }
 
-static int asked_of(const struct nm_alloc_ask *ask, struct nm_arena *arena, Yarn__Asked **ret)
+static int asked_of(const struct nm_yarn_ask_entry *ask, struct nm_arena *arena, Yarn__Asked **ret)
 {
     Yarn__Asked *m = nm_arena_alloc(arena, sizeof *m);
     int r;
@@ -54,9 +55,9 @@ static int asked_of(const struct nm_alloc_ask *ask, struct nm_arena *arena, Yarn
     m->has_strict = !ask->relax;
     m->strict = !ask->relax;
     m->partition = ask->partition;
-    r = places_of(&ask->hosts, arena, &m->hosts, &m->n_hosts);
+    r = pack_locations(&ask->hosts, arena, &m->hosts, &m->n_hosts);
     if (r == 0)
-        r = places_of(&ask->racks, arena, &m->racks, &m->n_racks);
+        r = pack_locations(&ask->racks, arena, &m->racks, &m->n_racks);
     if (r < 0)
         return r;
     *ret = m;
@@ -103,43 +104,43 @@ int nm_yarn_allocator_pack(const struct nm_yarn_allocator *a, uint8_t **ret, siz
 
 /* ---- unpacking ------------------------------------------------------------------------------------ */
 
-static int put_places(struct nm_alloc_table *t, struct nm_yarn_ask *ask, Yarn__AskedPlace *const *places, size_t n,
-                      bool racks)
+static int put_locations(struct nm_yarn_ask_table *t, struct nm_yarn_ask *ask, Yarn__AskedLocation *const *locations,
+                         size_t n, bool racks)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < n; i++) {
-        const Yarn__AskedPlace *p = places[i];
+        const Yarn__AskedLocation *p = locations[i];
 
         if (!p->name || (p->name[0] == '/') != racks || nm_streq(p->name, "*"))
             return -EBADMSG;
         ask->where = p->name;
         ask->count = p->count;
         ask->relax = !p->strict;
-        r = nm_alloc_table_put(t, ask, 0);
+        r = nm_yarn_ask_table_put(t, ask, 0);
     }
     return r;
 }
 
 /* Adds the total count last, because the table ignores a total of 0 for an ask without hosts and racks. */
-static int put_asked(struct nm_alloc_table *t, const Yarn__Asked *m)
+static int put_asked(struct nm_yarn_ask_table *t, const Yarn__Asked *m)
 {
     struct nm_yarn_ask ask = {
         .priority = m->priority,
         .request_id = m->request,
         .size = {m->memory_mib, m->vcores},
     };
-    int r = put_places(t, &ask, m->hosts, m->n_hosts, false);
+    int r = put_locations(t, &ask, m->hosts, m->n_hosts, false);
 
     if (r == 0)
-        r = put_places(t, &ask, m->racks, m->n_racks, true);
+        r = put_locations(t, &ask, m->racks, m->n_racks, true);
     if (r != 0)
         return r;
     ask.where = "*";
     ask.count = m->count;
     ask.relax = !m->strict;
     ask.partition = m->partition;
-    return nm_alloc_table_put(t, &ask, m->since_usec);
+    return nm_yarn_ask_table_put(t, &ask, m->since_usec);
 }
 
 static int put_table(struct nm_yarn_allocator *a, const Yarn__AskTable *m)

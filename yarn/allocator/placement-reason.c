@@ -6,15 +6,15 @@
 
 #include <stdarg.h>
 
-static const struct pass_words {
+static const struct skip_words {
     const char *name, *words; /* words: the text that follows a count in a sentence */
-} passes[NM_YARN_ALLOC_N_PASSES] = {
-    [NM_YARN_ALLOC_BLACKLISTED] = {"blacklisted", "on the application's blacklist"},
-    [NM_YARN_ALLOC_OTHER_PARTITION] = {"other_partition", "in another partition"},
-    [NM_YARN_ALLOC_ELSEWHERE] = {"elsewhere", "not on a requested host or rack"},
-    [NM_YARN_ALLOC_USED] = {"used", "with a container from the same heartbeat (at most one per host)"},
-    [NM_YARN_ALLOC_FULL] = {"full", "with a full queue, as far as this node knows"},
-    [NM_YARN_ALLOC_BUSIER] = {"busier", "with more containers from the same heartbeat"},
+} skip_reasons[NM_YARN_N_SKIP_REASONS] = {
+    [NM_YARN_SKIP_BLACKLISTED] = {"blacklisted", "on the application's blacklist"},
+    [NM_YARN_SKIP_OTHER_PARTITION] = {"other_partition", "in another partition"},
+    [NM_YARN_SKIP_ELSEWHERE] = {"elsewhere", "not on a requested host or rack"},
+    [NM_YARN_SKIP_USED] = {"used", "with a container from the same heartbeat (at most one per host)"},
+    [NM_YARN_SKIP_FULL] = {"full", "with a full queue, as far as this node knows"},
+    [NM_YARN_SKIP_BUSIER] = {"busier", "with more containers from the same heartbeat"},
 };
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule)
@@ -24,9 +24,9 @@ const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule)
     return names[rule];
 }
 
-const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass)
+const char *nm_yarn_skip_reason_name(enum nm_yarn_skip_reason reason)
 {
-    return passes[pass].name;
+    return skip_reasons[reason].name;
 }
 
 /* Appends text. Text beyond the size of the buffer is cut. */
@@ -86,10 +86,10 @@ static void add_list(const struct nm_yarn_alloc_why *w, char *buf, size_t size)
 
     add(buf, size, "It was number %u of the %u node%s that the ResourceManager had listed, the least loaded first",
         (unsigned)w->position, (unsigned)w->listed, plural(w->listed));
-    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++) {
-        if (w->passed[i] == 0)
+    for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++) {
+        if (w->skipped[i] == 0)
             continue;
-        add(buf, size, "%s%u %s", first ? "; passed over: " : "; ", (unsigned)w->passed[i], passes[i].words);
+        add(buf, size, "%s%u %s", first ? "; passed over: " : "; ", (unsigned)w->skipped[i], skip_reasons[i].words);
         first = false;
     }
     add(buf, size, ".\n");

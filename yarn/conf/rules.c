@@ -262,7 +262,7 @@ static const char *const idle[] = {
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static bool is_idle(const char *rest)
+static bool is_without_effect(const char *rest)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(idle); i++) {
         const size_t n = strlen(idle[i]);
@@ -287,17 +287,18 @@ static bool is_own_family(const char *name)
     return false;
 }
 
-enum nm_yarn_fate nm_yarn_rules_fate(const char *name)
+enum nm_yarn_property_support nm_yarn_rules_support(const char *name)
 {
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
         if (nm_streq(nm_yarn_keys[i].name, name))
-            return NM_YARN_OBEYED;
+            return NM_YARN_PROPERTY_SUPPORTED;
     for (size_t i = 0; i < NM_ARRAY_SIZE(rules); i++)
         if (nm_streq(rules[i].name, name))
-            return rules[i].fatal ? NM_YARN_STOPS : NM_YARN_WARNS;
+            return rules[i].fatal ? NM_YARN_PROPERTY_REFUSED : NM_YARN_PROPERTY_WARNED;
     if (strncmp(name, NODE, strlen(NODE)) == 0)
-        return is_idle(name + strlen(NODE)) ? NM_YARN_IDLE : NM_YARN_UNKNOWN;
-    return is_own_family(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_IDLE : NM_YARN_UNKNOWN;
+        return is_without_effect(name + strlen(NODE)) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;
+    return is_own_family(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_PROPERTY_WITHOUT_EFFECT
+                                                               : NM_YARN_PROPERTY_UNKNOWN;
 }
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c)
@@ -440,7 +441,7 @@ static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, vo
         char shown[SHOWN_SIZE], where[200];
 
         if (!p->file || (strncmp(p->name, YARN, strlen(YARN)) != 0 && strncmp(p->name, OWN, strlen(OWN)) != 0) ||
-            nm_yarn_rules_fate(p->name) != NM_YARN_UNKNOWN)
+            nm_yarn_rules_support(p->name) != NM_YARN_PROPERTY_UNKNOWN)
             continue;
         (void)nm_fail(&sentence, -ENOENT, "%s: %s: unknown property, defined neither by Hadoop 3.3, 3.4 or 3.5 nor by "
                                           "nmd",

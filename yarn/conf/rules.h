@@ -15,16 +15,16 @@
 /* Reports a warning, once at the start. */
 typedef void (*nm_yarn_warn_t)(const char *sentence, void *userdata);
 
-enum nm_yarn_fate {
-    NM_YARN_UNKNOWN,
-    NM_YARN_OBEYED,
-    NM_YARN_STOPS, /* nmd refuses to start if the value requests a missing function */
-    NM_YARN_WARNS, /* nmd warns if the value requests a missing function */
-    NM_YARN_IDLE,
+enum nm_yarn_property_support {
+    NM_YARN_PROPERTY_UNKNOWN,        /* neither Hadoop nor nmd defines the property */
+    NM_YARN_PROPERTY_SUPPORTED,      /* nmd uses the value */
+    NM_YARN_PROPERTY_REFUSED,        /* nmd refuses to start if the value requests a missing function */
+    NM_YARN_PROPERTY_WARNED,         /* nmd warns if the value requests a missing function */
+    NM_YARN_PROPERTY_WITHOUT_EFFECT, /* the property has no effect on a node */
 };
 
 /* Returns how nmd treats a property. Some values of a supported property can also prevent the start of nmd. */
-enum nm_yarn_fate nm_yarn_rules_fate(const char *name);
+enum nm_yarn_property_support nm_yarn_rules_support(const char *name);
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c);
 /* Adds a refusal for each requested function that this node doesn't have. warn may be NULL. Returns 0 or -ENOMEM. */

@@ -37,8 +37,8 @@ static int add(struct nm_yarn_env *env, size_t *n, const char *name, const char 
 }
 
 /* Adds the variables that contain the paths of files that the node has prepared. */
-static int put_places(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
-                      const char *work, struct nm_yarn_env *env, size_t *n)
+static int put_paths(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
+                     const char *work, struct nm_yarn_env *env, size_t *n)
 {
     const char *user_dir = nm_arena_print(a, "usercache/%s/", t->submitter);
     const char *app_dir = nm_arena_print(a, "usercache/%s/appcache/%s", t->submitter, t->application);
@@ -97,7 +97,7 @@ static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_t
     if (r == 0)
         r = add(env, &n, "JVM_PID", "$$");
     if (r == 0)
-        r = put_places(s, t, a, work, env, &n);
+        r = put_paths(s, t, a, work, env, &n);
     if (r == 0)
         r = put_services(t, a, env, &n);
     l->node = env;

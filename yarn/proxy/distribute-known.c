@@ -235,7 +235,7 @@ int nm_distribute_save(struct nm_distribute *d)
 {
     int r = 0;
 
-    if (d->dirty || d->kept_changes != nm_yarn_allocator_changes(d->allocator))
+    if (d->dirty || d->saved_revision != nm_yarn_allocator_revision(d->allocator))
         r = d->m->save(d->m);
     return r;
 }
@@ -260,7 +260,7 @@ int nm_distribute_persist(void *stage, struct nm_yarn_stored_master *m)
     m->n_placed = d->n_placed;
     m->known_nodes = d->known;
     m->n_known_nodes = d->n_known;
-    d->kept_changes = nm_yarn_allocator_changes(d->allocator);
+    d->saved_revision = nm_yarn_allocator_revision(d->allocator);
     d->dirty = false;
     return 0;
 }

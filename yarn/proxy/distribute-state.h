@@ -34,7 +34,7 @@ struct nm_distribute {
     struct nm_yarn_stored_node *known; /* nodes for which the master has an NMToken, sorted; owned by this struct */
     size_t n_known;
     uint8_t *asks; /* packed asks as last saved; owned by this struct */
-    uint64_t kept_changes;
+    uint64_t saved_revision;
     bool dirty; /* other members have changed since the last save */
 };
 

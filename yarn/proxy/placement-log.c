@@ -19,7 +19,7 @@
 #include "yarn/message-ids.h"
 #include "yarn/proxy/proxy-store.pb-c.h"
 
-#define PLACES_FILE "placements"
+#define PLACEMENTS_FILE "placements"
 #define SLOT_BYTES 1024u /* enough for two names of maximum length and all other members */
 #define SUM_BYTES 4u
 #define SIZE_BYTES 2u
@@ -53,14 +53,14 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     const struct nm_yarn_alloc_why *why = &p->what.why;
     struct nm_yarn_container_message container, master;
     Yarn__StoredPlacement m = YARN__STORED_PLACEMENT__INIT;
-    uint32_t passed[NM_YARN_ALLOC_N_PASSES];
+    uint32_t passed[NM_YARN_N_SKIP_REASONS];
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
     uint8_t slot[SLOT_BYTES];
     uint32_t sum;
     size_t size;
 
-    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
-        passed[i] = why->passed[i];
+    for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++)
+        passed[i] = why->skipped[i];
     node.host = p->host;
     node.has_port = 1;
     node.port = p->port;
@@ -78,7 +78,7 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     m.listed = why->listed;
     m.position = why->position;
     m.passed = passed;
-    m.n_passed = NM_YARN_ALLOC_N_PASSES;
+    m.n_passed = NM_YARN_N_SKIP_REASONS;
     m.hosts = why->hosts;
     m.racks = why->racks;
     m.waited_usec = why->waited_usec;
@@ -106,7 +106,7 @@ static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
     return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
            nm_yarn_is_container(m->container) && nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) &&
-           is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_ALLOC_N_PASSES;
+           is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_N_SKIP_REASONS;
 }
 
 static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placement_log *all)
@@ -125,8 +125,8 @@ static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placem
     *why = (struct nm_yarn_alloc_why){.rule = (enum nm_yarn_alloc_rule)m->rule, .listed = (uint16_t)m->listed,
                                       .position = (uint16_t)m->position, .hosts = m->hosts, .racks = m->racks,
                                       .waited_usec = m->waited_usec};
-    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
-        why->passed[i] = (uint16_t)m->passed[i];
+    for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++)
+        why->skipped[i] = (uint16_t)m->passed[i];
     if (m->number >= all->count)
         all->count = m->number + 1;
 }
@@ -181,7 +181,7 @@ int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_placement_log **ret)
 
     if (!p)
         return -ENOMEM;
-    p->fd = nm_open_regular_at(dir_fd, PLACES_FILE);
+    p->fd = nm_open_regular_at(dir_fd, PLACEMENTS_FILE);
     if (p->fd < 0) {
         p->error = p->fd;
         p->fd = -EBADF;

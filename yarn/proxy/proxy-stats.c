@@ -166,12 +166,12 @@ void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct 
     w->histogram(w->to, added, &(struct nm_metric_label){"call", "allocate"}, &m->added);
 }
 
-static json_t *passed_of(const struct nm_yarn_alloc_why *w)
+static json_t *skipped_of(const struct nm_yarn_alloc_why *w)
 {
     json_t *o = json_object();
 
-    for (enum nm_yarn_alloc_pass i = 0; o && i < NM_YARN_ALLOC_N_PASSES; i++)
-        if (json_object_set_new(o, nm_yarn_alloc_pass_name(i), json_integer(w->passed[i])) < 0) {
+    for (enum nm_yarn_skip_reason i = 0; o && i < NM_YARN_N_SKIP_REASONS; i++)
+        if (json_object_set_new(o, nm_yarn_skip_reason_name(i), json_integer(w->skipped[i])) < 0) {
             json_decref(o);
             o = NULL;
         }
@@ -194,7 +194,7 @@ static json_t *placement_to_json(const struct nm_yarn_logged_placement *placemen
                      nm_yarn_alloc_rule_name(p.why.rule), "memory_bytes",
                      (json_int_t)(p.size.memory_mib * (int64_t)NM_MIB), "vcores", p.size.vcores, "priority",
                      p.priority, "request_id", (json_int_t)p.request_id, "listed", (int)p.why.listed, "position",
-                     (int)p.why.position, "passed", passed_of(&p.why), "hosts", (json_int_t)p.why.hosts, "racks",
+                     (int)p.why.position, "passed", skipped_of(&p.why), "hosts", (json_int_t)p.why.hosts, "racks",
                      (json_int_t)p.why.racks, "waited_usec", (json_int_t)p.why.waited_usec, "realtime_usec",
                      (json_int_t)placement->realtime_usec, "summary", summary, "explanation", explanation);
 }

@@ -58,8 +58,8 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
 
 /* Returns the containers for this call. If the master hasn't received the containers of its previous call, returns them
  * again. Otherwise places new containers. */
-static int place(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
-                 struct nm_exception *why)
+static int place_containers(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
+                            struct nm_exception *why)
 {
     const Masters__AllocateRequest *request = (const Masters__AllocateRequest *)c->request;
     const bool repeated = is_repeated(d, request);
@@ -85,7 +85,7 @@ static int request_allocate(struct nm_distribute *d, struct nm_stage_call *c, st
     if (r == 0)
         *m = (Masters__DistributedAllocateRequest)MASTERS__DISTRIBUTED_ALLOCATE_REQUEST__INIT;
     if (r == 0 && d->registered)
-        r = place(d, c, &placed, &n, why);
+        r = place_containers(d, c, &placed, &n, why);
     if (r == 0)
         r = nm_distribute_split(c, &m->request);
     if (r != 0)

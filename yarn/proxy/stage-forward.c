@@ -23,7 +23,7 @@
 #define SLOTS 8u
 /* Time limit for a waiting call. It must be well below the time after which masters stop trying to reach the
  * ResourceManager, and long enough for a restart of the ResourceManager. */
-#define HOLD_USEC (20 * NM_USEC_PER_SEC)
+#define WAIT_MAX_USEC (20 * NM_USEC_PER_SEC)
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
 #define RETRY_MAX_USEC (2 * NM_USEC_PER_SEC)
 
@@ -122,7 +122,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source, (void)usec;
     for (unsigned i = 0; i < SLOTS; i++)
-        if (f->slots[i].c && now - f->slots[i].c->came_usec >= HOLD_USEC)
+        if (f->slots[i].c && now - f->slots[i].c->came_usec >= WAIT_MAX_USEC)
             refuse(&f->slots[i]);
     if (is_waiting(f) && !f->client && !f->resolve)
         connect_now(f);

@@ -130,7 +130,7 @@ static bool leads_to_usable(const char *root, const char *path)
     return parent >= 0 && nm_check_private_dir(fd) == 0 && nm_check_parent_dirs(parent) == 0;
 }
 
-static void judge(const struct stat *st, const char *root, struct nm_setup_path *s)
+static void check_path(const struct stat *st, const char *root, struct nm_setup_path *s)
 {
     s->kind = S_ISREG(st->st_mode)   ? NM_SETUP_FILE
               : S_ISDIR(st->st_mode) ? NM_SETUP_DIR
@@ -154,7 +154,7 @@ int nm_setup_path_examine(struct nm_arena *a, const char *root, const char *path
     if (r < 0)
         return r;
     if (fd >= 0 && fstat(fd, &st) == 0) {
-        judge(&st, root, &s);
+        check_path(&st, root, &s);
         if (s.kind == NM_SETUP_FILE)
             s.error = sum_up(a, root, &s);
     } else if (fd == -ELOOP) {

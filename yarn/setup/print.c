@@ -182,7 +182,7 @@ static const char *remedy(const struct nm_setup_step *s, char *buf, size_t size)
     return buf;
 }
 
-static void print_left(FILE *out, const struct nm_setup_plan *p)
+static void print_unchanged(FILE *out, const struct nm_setup_plan *p)
 {
     char text[4000], buf[1800];
 
@@ -290,7 +290,7 @@ void nm_setup_print(FILE *out, const struct nm_setup_request *w, const struct nm
         print_step(out, &p->steps[i], is_done);
     if (p->n_advice + p->n_left > 0)
         fputs("\nDecisions that you have to make\n", out);
-    print_left(out, p);
+    print_unchanged(out, p);
     for (size_t i = 0; i < p->n_advice; i++)
         print_wrapped(out, p->advice[i].text);
     fprintf(out,
