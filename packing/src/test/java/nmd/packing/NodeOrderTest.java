@@ -212,8 +212,8 @@ class NodeOrderTest {
 
     private static double rank(TestNode t) {
         double used = t.node.getAllocatedResource().getMemorySize() / 100_000.0;
-        ResourceUtilization told = t.node.getAggregatedContainersUtilization();
-        double measured = told == null ? 0 : told.getPhysicalMemory() / 100_000.0;
+        ResourceUtilization utilization = t.node.getAggregatedContainersUtilization();
+        double measured = utilization == null ? 0 : utilization.getPhysicalMemory() / 100_000.0;
         return used >= 0.6 || measured >= 0.8 ? 1000 + Math.max(used, measured) : -used;
     }
 

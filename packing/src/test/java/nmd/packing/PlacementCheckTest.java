@@ -59,9 +59,9 @@ class PlacementCheckTest {
 
     @Test
     void theKeyOfAParentDoesntApplyToItsChildren() {
-        String said = refusal(queueKey("root"), "pack", queueKey("root.a"), "pack", queueKey("root.b"), "pack",
+        String message = refusal(queueKey("root"), "pack", queueKey("root.a"), "pack", queueKey("root.b"), "pack",
                 CS + "root.b.queues", "x");
-        assertEquals("queue root.b.x", said.replaceAll("All containers of (.*) would go.*", "$1"));
+        assertEquals("queue root.b.x", message.replaceAll("All containers of (.*) would go.*", "$1"));
     }
 
     @Test
