@@ -4,8 +4,8 @@ const $ = id => document.getElementById(id);
 async function get(path, options) {
   const answer = await fetch(path, options);
   if (answer.ok) return answer;
-  const said = await answer.json().catch(() => null);
-  throw new Error(said && said.error ? said.error.message : path + " answers " + answer.status);
+  const body = await answer.json().catch(() => null);
+  throw new Error(body && body.error ? body.error.message : path + " answers " + answer.status);
 }
 const json = async path => (await get(path)).json();
 const lines = async path => (await (await get(path)).text()).split("\n").filter(Boolean).map(JSON.parse);
@@ -27,7 +27,7 @@ const make = (tag, properties, ...children) => {
   return e;
 };
 // Doesn't replace an unchanged text, because this would disturb a selection or a screen reader.
-const say = (e, text) => { if (e.textContent !== text) e.textContent = text; };
+const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 const percent = x => (100 * x).toFixed(0) + " %";
 const size = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : (n / (1 << 20)).toFixed(0) + " MiB";
@@ -56,7 +56,7 @@ function wouldExceed(c, name, what, amount, request, text) {
   return after > limit ? `${name}${node.reserved[amount] > 0 ? " used or reserved" : ""} is at ${share100(is, -1)} of capacity, and with the ` +
     `${text} that it asks for would be at ${share100(after, limit)}, over the limit of ${share100(limit, -1)}` : "";
 }
-const holdText = c => (node && c.hold === "would-exceed-beta" &&
+const queueReasonText = c => (node && c.hold === "would-exceed-beta" &&
   (wouldExceed(c, "memory", "memory", "memory_bytes", c.memory_bytes, size(c.memory_bytes)) ||
    wouldExceed(c, "CPU", "cpu", "cpu_millicores", c.cpu_request_millicores, withNoun(c.vcores, "vcore")))) || c.hold_text || c.hold || "";
 

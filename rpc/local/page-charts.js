@@ -24,7 +24,7 @@ function smoothed(rows, width) {
 
 /* Makes a chart in percent. lines: [name, colour, options]; pick: converts a point of the history to one number per line; least: minimum
  * of the scale's upper end. marks: thresholds, which are drawn behind the lines. */
-function chart(what, { lines, pick, least, tell }) {
+function chart(what, { lines, pick, least, describe }) {
   let graph = null;
   return (points, now, marks = []) => {
     const rows = smoothed(points.map(p => [new Date(p.time_usec / 1000), ...pick(p)]), $(what).clientWidth);
@@ -48,7 +48,7 @@ function chart(what, { lines, pick, least, tell }) {
     };
     if (graph) graph.updateOptions(options);
     else graph = new Dygraph($(what), rows, options);
-    say($(what + "-now"), tell(rows[rows.length - 1].slice(1), marks));
+    setText($(what + "-now"), describe(rows[rows.length - 1].slice(1), marks));
   };
 }
 
@@ -64,7 +64,7 @@ function useChart(what, unit) {
       const by = p.used_by, used = by.guaranteed[unit] + by.opportunistic[unit] + by.others[unit], promised = p.allocated.guaranteed[unit];
       return [used, used + p.reserved[unit], by.guaranteed[unit], promised, promised + p.allocated.opportunistic[unit]].map(v => 100 * v / capacity[what]);
     },
-    tell: (v, marks) => `Now ${v[0].toFixed(0)} % of the capacity used, ${v[1].toFixed(0)} % used or reserved, ${v[4].toFixed(0)} % allocated; ` +
+    describe: (v, marks) => `Now ${v[0].toFixed(0)} % of the capacity used, ${v[1].toFixed(0)} % used or reserved, ${v[4].toFixed(0)} % allocated; ` +
       marks.map(m => `${m.name} is ${percent(m.at)}`).join(", ") + ".",
   });
 }
@@ -76,7 +76,7 @@ const charts = {
     lines: [["memory, some task waited", "o"], ["memory, all waited at once", "kill", { strokeWidth: 2.4 }], ["CPU, some task waited", "g"]],
     least: 20,
     pick: p => [p.pressure.memory_some_avg10, p.pressure.memory_full_avg10, p.pressure.cpu_some_avg10],
-    tell: v => `Now for memory ${v[0].toFixed(0)} % of the time for some task and ${v[1].toFixed(0)} % for all of them, for CPU ${v[2].toFixed(0)} %.`,
+    describe: v => `Now for memory ${v[0].toFixed(0)} % of the time for some task and ${v[1].toFixed(0)} % for all of them, for CPU ${v[2].toFixed(0)} %.`,
   }),
 };
 

@@ -22,7 +22,7 @@ async function readTail(path) {
 function nowText(c) {
   const type = c.execution_type.toLowerCase();
   if (c.finished_usec) return `${c.state_text}. It was ${type} and ended at ${day(c.finished_usec)}.${c.message ? " " + c.message : ""}`;
-  const why = c.hold_text ? `${c.queue_position ? `, at position ${c.queue_position}` : ""}, because of this: ${holdText(c)}` : "";
+  const why = c.hold_text ? `${c.queue_position ? `, at position ${c.queue_position}` : ""}, because of this: ${queueReasonText(c)}` : "";
   return `${c.state_text}${why}. It is ${type}.${c.progress ? ` ${c.progress}` : ""}${c.message ? " " + c.message : ""}`;
 }
 
@@ -38,8 +38,8 @@ function facts(c) {
 }
 
 function drawDetail(c) {
-  say($("detail-name"), c.name || c.id);
-  say($("detail-now"), nowText(c));
+  setText($("detail-name"), c.name || c.id);
+  setText($("detail-now"), nowText(c));
   const list = facts(c), texts = JSON.stringify(list);
   if ($("detail-facts").dataset.texts !== texts)
     $("detail-facts").replaceChildren(...list.flatMap(([name, text]) => [make("dt", { textContent: name }), make("dd", { textContent: text })]));
@@ -53,9 +53,9 @@ function markStream() {
 
 /* Shows the newest decision first and opened, because the reader usually wants to read this one. */
 function drawItsDecisions(list) {
-  const told = JSON.stringify(list.map(d => [d.number, d.summary, d.explanation]));
-  if (detail.decisions === told) return;
-  detail.decisions = told;
+  const content = JSON.stringify(list.map(d => [d.number, d.summary, d.explanation]));
+  if (detail.decisions === content) return;
+  detail.decisions = content;
   $("detail-decisions").replaceChildren(...list.slice().reverse().map((d, i) => make("li", {}, make("details", { open: i === 0 },
     make("summary", {}, make("time", { textContent: day(d.time_usec) }), d.summary), make("pre", { textContent: (d.explanation || d.summary).trim() })))));
   if (list.length === 0) $("detail-decisions").replaceChildren(make("li", { className: "none", textContent: "No decisions are kept." }));
@@ -66,7 +66,7 @@ async function drawTail(id) {
   const stream = detail.stream;
   const text = await readTail(`/v1/containers/${id}/logs?stream=${stream}&tail=${LOG_LINES}`).catch(e => `[${e.message}]`);
   if (detail.id !== id || detail.stream !== stream) return; // the user has opened another container or stream meanwhile
-  say(pre, text || "[no output]");
+  setText(pre, text || "[no output]");
   if (follows) pre.scrollTop = pre.scrollHeight;
 }
 
@@ -75,8 +75,8 @@ async function refreshDetail(c) {
   detail.busy = true;
   drawDetail(c);
   try {
-    const said = await json(`/v1/containers/${c.id}/decisions?limit=20`).catch(() => ({ decisions: [] }));
-    if (detail.id === c.id) drawItsDecisions(said.decisions);
+    const answer = await json(`/v1/containers/${c.id}/decisions?limit=20`).catch(() => ({ decisions: [] }));
+    if (detail.id === c.id) drawItsDecisions(answer.decisions);
     if (detail.id === c.id && "user" in c) await drawTail(c.id);
   } finally {
     detail.busy = false;

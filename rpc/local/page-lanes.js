@@ -19,7 +19,7 @@ function pieces(container, changes, now) {
 }
 
 function lane(c, changes, now) {
-  const track = make("div", { className: "track" }), told = [];
+  const track = make("div", { className: "track" }), titles = [];
   for (const p of pieces(c, changes, now)) {
     const left = Math.max(0, 1 - (now - p.from) / range.span), right = 1 - (now - p.to) / range.span;
     const piece = make("i", { title: `${p.state.toLowerCase()}, ${p.type.toLowerCase()}, for ${((p.to - p.from) / 1e6).toFixed(1)} s` });
@@ -28,7 +28,7 @@ function lane(c, changes, now) {
     piece.dataset.state = p.state;
     piece.dataset.type = p.type;
     track.append(piece);
-    told.push(piece.title);
+    titles.push(piece.title);
   }
   // The end of a container is too short to be visible: a container that didn't end by itself gets a mark.
   if (c.finished_usec && !["exited", "signaled"].includes(c.exit_reason)) {
@@ -37,7 +37,7 @@ function lane(c, changes, now) {
     track.append(mark);
   }
   track.setAttribute("role", "img");
-  track.setAttribute("aria-label", told.join("; "));
+  track.setAttribute("aria-label", titles.join("; "));
   const name = make("button", { type: "button", textContent: (c.name || c.id) + (c.finished_usec ? `: ${c.state_text}` : "") });
   name.onclick = () => openDetail(c.id);
   return make("div", { className: "lane", title: c.id + ": " + c.state_text + (c.progress ? " " + c.progress : "") }, name, track);
@@ -61,8 +61,8 @@ function drawLanes(containers, events, now) {
     $("lanes").append(make("p", { className: "none", textContent: `And ${all.length - shown.length} more: the list above has them.` }));
   if (shown.length === 0) $("lanes").append(make("p", { className: "none", textContent: "No container in this time." }));
   const [from, middle] = $("axis").children;
-  say(from, duration(range.span) + " ago");
-  say(middle, duration(range.span / 2) + " ago");
+  setText(from, duration(range.span) + " ago");
+  setText(middle, duration(range.span / 2) + " ago");
   $("axis").hidden = shown.length === 0;
   if (focused) for (const e of $("lanes").querySelectorAll(".lane")) if (e.dataset.id === focused) e.querySelector("button").focus({ preventScroll: true });
 }

@@ -10,7 +10,7 @@ function exitText(c) {
   const code = c.exit_signal ? `signal ${c.exit_signal}` : c.exit_code === null ? "" : `code ${c.exit_code}`;
   return c.exit_reason === "exited" || c.exit_reason === "signaled" ? code : [c.exit_reason, code].filter(Boolean).join(", ");
 }
-const whyText = c => c.hold_text ? (c.queue_position ? `${c.queue_position}: ` : "") + holdText(c) : "";
+const whyText = c => c.hold_text ? (c.queue_position ? `${c.queue_position}: ` : "") + queueReasonText(c) : "";
 const share = (used, asked) => asked > 0 ? used / asked : 0;
 const stateClass = c => !c.finished_usec ? "" : c.state_text.startsWith("Succeeded") ? "went" : c.state_text.startsWith("Failed") ? "failed" : "killed";
 
@@ -46,7 +46,7 @@ function makeRow(c) {
 function drawRow(r, c) {
   for (const column of shownColumns()) {
     const td = r.cells[column.key], text = column.show ? column.show(c) : column.of(c);
-    say(td.firstChild, text);
+    setText(td.firstChild, text);
     td.classList.toggle("empty", text === "");
     if (!column.share) continue;
     const bar = td.lastChild, part = column.share(c);
@@ -58,7 +58,7 @@ function drawRow(r, c) {
   r.name.title = c.id;
 }
 
-const words = c => [c.id, c.name, c.app, c.user, c.state_text, holdText(c), c.exit_reason, c.message, (c.command_head || []).join(" ")].join("\n").toLowerCase();
+const words = c => [c.id, c.name, c.app, c.user, c.state_text, queueReasonText(c), c.exit_reason, c.message, (c.command_head || []).join(" ")].join("\n").toLowerCase();
 function wanted() {
   const search = $("search").value.trim().toLowerCase().split(/\s+/), state = $("filter-state").value, type = $("filter-type").value;
   return [...known.values()].filter(c => (!type || c.execution_type === type) &&
@@ -84,7 +84,7 @@ function drawStates() {
 }
 
 /* Moves only rows that are at a wrong position. An element that is moved loses the focus, which is then set again. */
-function place(list) {
+function drawRows(list) {
   const body = $("list").querySelector("tbody"), focused = document.activeElement;
   let at = body.firstChild;
   for (const c of list) {
@@ -107,10 +107,10 @@ function place(list) {
 function drawList() {
   const list = sorted(wanted()), shown = list.slice(0, view.limit);
   drawStates();
-  place(shown);
-  say($("found"), known.size === 0 ? "There are no containers." : list.length === known.size ? withNoun(known.size, "container") : `${list.length} of ${withNoun(known.size, "container")}`);
+  drawRows(shown);
+  setText($("found"), known.size === 0 ? "There are no containers." : list.length === known.size ? withNoun(known.size, "container") : `${list.length} of ${withNoun(known.size, "container")}`);
   $("more").hidden = list.length <= shown.length;
-  say($("more").firstChild, `Show ${list.length - shown.length} more`);
+  setText($("more").firstChild, `Show ${list.length - shown.length} more`);
 }
 
 /* Over TCP nmd sends neither users nor commands, so the page doesn't offer to search for them. */

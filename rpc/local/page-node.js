@@ -10,7 +10,7 @@ function drawNow(node, upstream) {
     `${show(node.used_or_reserved[used])} (${percent(node.utilization[what])})`, showAsked(node.allocated.guaranteed[asked] + node.allocated.opportunistic[asked]),
     showAsked(node.capacity[asked]) + sizes(node, upstream, asked, showAsked)]));
   $("over").hidden = !node.preemption_hold_text;
-  say($("over"), node.preemption_hold_text || "");
+  setText($("over"), node.preemption_hold_text || "");
   $("limits").hidden = node.notes.length === 0;
   $("limits").querySelector("ul").replaceChildren(...node.notes.map(text => make("li", { textContent: text })));
 }
@@ -67,7 +67,7 @@ function drawQueue(containers, queue) {
   const waiting = containers.filter(c => c.queue_position).sort((a, b) => a.queue_position - b.queue_position), shown = waiting.slice(0, 50);
   const head = make("p", { className: "soft", textContent: `${queue.length} of at most ${queue.max_length} opportunistic containers are queued.` });
   const list = make("ol", {}, ...shown.map(c => make("li", {
-    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${withNoun(c.vcores, "vcore")}` + (c.hold ? ` — ${holdText(c)}` : "") })));
+    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${withNoun(c.vcores, "vcore")}` + (c.hold ? ` — ${queueReasonText(c)}` : "") })));
   $("queue").replaceChildren(head, list);
   if (waiting.length > shown.length) $("queue").append(make("p", { className: "none", textContent: `And ${waiting.length - shown.length} behind them.` }));
 }
@@ -76,9 +76,9 @@ function drawQueue(containers, queue) {
 function drawDecisions(decisions) {
   $("decisions").parentElement.hidden = !decisions;
   if (!decisions) return;
-  const told = JSON.stringify(decisions.map(d => [d.number, d.outcome, d.count, d.explanation]));
-  if ($("decisions").dataset.told === told) return;
-  $("decisions").dataset.told = told;
+  const content = JSON.stringify(decisions.map(d => [d.number, d.outcome, d.count, d.explanation]));
+  if ($("decisions").dataset.content === content) return;
+  $("decisions").dataset.content = content;
   const open = new Set([...document.querySelectorAll("#decisions details[open]")].map(d => d.dataset.number));
   $("decisions").replaceChildren(...decisions.slice().reverse().map(d => {
     const details = make("details", { open: open.has(String(d.number)) },
@@ -94,9 +94,9 @@ function drawHead(status) {
   const node = status.node, c = status.containers, p = status.preemptions;
   const healthy = node.healthy !== false, host = node.host || location.host;
   $("state").className = "badge " + (healthy ? node.state : "unhealthy");
-  say($("state"), healthy ? node.state : "unhealthy: " + node.health_reason);
-  say($("counts"), `${c.guaranteed_running} guaranteed and ${c.opportunistic_running} opportunistic run, ${c.paused} paused, ${c.queued} queued · ` +
+  setText($("state"), healthy ? node.state : "unhealthy: " + node.health_reason);
+  setText($("counts"), `${c.guaranteed_running} guaranteed and ${c.opportunistic_running} opportunistic run, ${c.paused} paused, ${c.queued} queued · ` +
     `since the start: ${p.paused} paused, ${p.resumed} resumed, ${p.killed} killed`);
-  say($("where"), host);
+  setText($("where"), host);
   document.title = "nmd on " + host;
 }

@@ -61,10 +61,10 @@ async function refresh() {
     drawQueue(containers, status.queue);
     drawDecisions(decisions && decisions.decisions);
     if (detail.id !== null) refreshDetail(known.get(detail.id));
-    say($("error"), "");
+    setText($("error"), "");
     document.body.dataset.ready = "yes";
   } catch (e) {
-    say($("error"), "nmd doesn't answer: " + e.message);
+    setText($("error"), "nmd doesn't answer: " + e.message);
   }
 }
 
