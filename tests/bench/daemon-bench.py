@@ -188,12 +188,12 @@ def write_site(path, **properties):
 def idle_in_cluster(build, reference, reference_private):
     """Starts a node without a ResourceManager. tests/yarn/10-node.sh checks the same limit with a stock one."""
     with tempfile.TemporaryDirectory(prefix="nmd-bench.") as conf:
-        place = pathlib.Path(conf)
-        write_site(place / "core-site.xml")
-        write_site(place / "yarn-site.xml", **{
+        directory = pathlib.Path(conf)
+        write_site(directory / "core-site.xml")
+        write_site(directory / "yarn-site.xml", **{
             "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": "127.0.0.1:0",
             "yarn.nodemanager.webapp.address": "127.0.0.1:0", "yarn.nodemanager.resource.memory-mb": CAPACITY_MIB,
-            "yarn.nodemanager.local-dirs": place / "local", "yarn.nodemanager.log-dirs": place / "logs"})
+            "yarn.nodemanager.local-dirs": directory / "local", "yarn.nodemanager.log-dirs": directory / "logs"})
         node = Node(build, options=("--yarn-conf", conf))
         try:
             time.sleep(3)

@@ -56,14 +56,14 @@ ended() { [[ "$(rm_get "apps/$1" | jq -r .app.finalStatus)" != UNDEFINED ]]; }
 go_ahead() { chrt -r -p 1 "$(pgrep -n -u "$job_user" -x master-probe)"; } # the node starts it with the default priority
 measure() { # NAME ADDRESS: appends to $dir/NAME.figures
     must 'an application' submit \
-        "$place/lib/master-probe ${2/:/ } measure $warm $rounds $asks $interval_ms >>$place/work/$1.figures 2>&1"
+        "$shared/lib/master-probe ${2/:/ } measure $warm $rounds $asks $interval_ms >>$shared/work/$1.figures 2>&1"
     must "the application of $1" wait_until 30 go_ahead
     must "the application of $1" wait_until 180 ended "$application"
-    [ "$(tail -n 1 "$place/work/$1.figures")" = "done" ] && return
-    tail -n 5 "$place/work/$1.figures" "$dir"/*.log >&2
+    [ "$(tail -n 1 "$shared/work/$1.figures")" = "done" ] && return
+    tail -n 5 "$shared/work/$1.figures" "$dir"/*.log >&2
     exit 1
 }
-holding() { [ "$(cat "$place/work/holds."* 2>/dev/null | grep -c holds)" -eq "$1" ]; } # N
+holding() { [ "$(cat "$shared/work/holds."* 2>/dev/null | grep -c holds)" -eq "$1" ]; } # N
 no_masters() { [ "$(rm_get apps?states=ACCEPTED,RUNNING | jq '.apps.app | length')" -eq 0 ]; }
 
 # ---- memory, in KiB -------------------------------------------------------------------------------
@@ -80,19 +80,19 @@ memory_of() { # pss|heap PID
 # Starts the masters one after the other, and prints the additional KiB for each of them.
 hold_masters() { # NAME ADDRESS pss|heap PID
     local before after i
-    rm -f "$place/work/holds".* "$place/work/over"
+    rm -f "$shared/work/holds".* "$shared/work/over"
     before=$(memory_of "$3" "$4")
     for ((i = 1; i <= masters; i++)); do
         must 'an application' submit \
-            "$place/lib/master-probe ${2/:/ } hold 1000 $place/work/over >$place/work/holds.$i 2>&1"
+            "$shared/lib/master-probe ${2/:/ } hold 1000 $shared/work/over >$shared/work/holds.$i 2>&1"
         must 'to have a master that stays' wait_until 60 holding "$i"
     done
     after=$(memory_of "$3" "$4")
     {
-        cat "$place/work/holds".*
+        cat "$shared/work/holds".*
         printf 'memory %s\nwhole %s\n' "$(((after - before) / masters))" "$(pss_of "$4")"
-    } >>"$place/work/$1.figures"
-    touch "$place/work/over"
+    } >>"$shared/work/$1.figures"
+    touch "$shared/work/over"
     must 'the end of all masters' wait_until 60 no_masters
 }
 
@@ -138,18 +138,18 @@ limits=yarn.resourcemanager.nm-container-queuing
 # The limits of queues are large, because containers that are immediately given back would never wait in a queue.
 must 'a cluster' jobs_configure "$distributed=true" "$queue=100000" "$limits.min-queue-length=100000" \
     "$limits.max-queue-length=100000"
-cp "$NMD_TEST_BUILD/master-probe" "$place/lib/"
+cp "$NMD_TEST_BUILD/master-probe" "$shared/lib/"
 must 'a stock ResourceManager' rm_again
 must 'a machine to measure' node_proc_start 3000 4
-: >"$place/work/no-proxy.figures"
-chown "$job_user" "$place/work/no-proxy.figures"
+: >"$shared/work/no-proxy.figures"
+chown "$job_user" "$shared/work/no-proxy.figures"
 turn=0
 with_nmd direct -- "$distributed=false" # warm-up, because Java compiles at run time
-: >"$place/work/no-proxy.figures"
+: >"$shared/work/no-proxy.figures"
 for ((turn = 1; turn <= turns; turn++)); do
     with_nmd direct -- "$distributed=false"
     with_nmd ours -- "yarn.nodemanager.amrmproxy.address=$ours_at"
     with_java theirs
 done
 with_nmd measure fill "$ours_at" -- "yarn.nodemanager.amrmproxy.address=$ours_at" nmd.distributed-scheduling.fill-nodes=true
-python3 "$bench_here/table.py" "$place/work" "$dir/metrics" "$interval_ms" "$asks"
+python3 "$bench_here/table.py" "$shared/work" "$dir/metrics" "$interval_ms" "$asks"
