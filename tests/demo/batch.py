@@ -46,7 +46,7 @@ class Batch:
         self.failed.append((name, why))
         report(f"{name} failed: {why}")
 
-    def last_words(self, container):
+    def last_output_line(self, container):
         """Returns the last line of the output of a failed job."""
         words = self.node.nmctl("logs", container, check=False)
         lines = (words.stderr + words.stdout).strip().splitlines()
@@ -68,7 +68,7 @@ class Batch:
                 self.again.append(name)
                 report(f"{name} was killed ({c['exit_reason']}) and is tried again")
             else:
-                self.fail(name, f"{c['exit_reason']}, exit code {c['exit_code']}{self.last_words(c['id'])}", report)
+                self.fail(name, f"{c['exit_reason']}, exit code {c['exit_code']}{self.last_output_line(c['id'])}", report)
 
 
 def report_changes(containers, before, report):

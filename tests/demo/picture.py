@@ -48,7 +48,7 @@ def frame_of(seconds, status, containers, capacity_mib, before):
         "running": [counts["guaranteed_running"], counts["opportunistic_running"]],
         "paused": counts["paused"], "queued": counts["queued"],
         "preemptions": [p["paused"], p["resumed"], p["killed"]],
-        "changed": changed, "said": [], "foreign": "",
+        "changed": changed, "messages": [], "foreign": "",
     }
 
 
@@ -83,11 +83,11 @@ class Picture(progress.Screen):
         self.columns, self.rows = shutil.get_terminal_size((100, 30))
 
     def show(self, title, length, phase, frame):
-        for text in frame["said"]:
+        for text in frame["messages"]:
             self.messages.append(f"{frame['t']:5.1f}s  {text}")
             if not self.live:
                 print(self.messages[-1], flush=True)
-        if frame["said"] or self.live:
+        if frame["messages"] or self.live:
             self.on_output()
         self.note(frame["changed"])
         if self.live:

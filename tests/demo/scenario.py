@@ -108,7 +108,7 @@ class Run:
         batch.report_changes(containers, self.states, self.report)
         frame = pictures.frame_of(now, status, containers, self.arg.capacity, self.symbols)
         frame["foreign"] = self.cpu.look(containers, self.report)
-        frame["said"], self.messages = self.messages, []
+        frame["messages"], self.messages = self.messages, []
         self.memory.append(frame["used"]["memory"])
         self.show(frame)
         self.batch.submit(status["containers"]["queued"], self.report)
