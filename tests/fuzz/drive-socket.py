@@ -64,7 +64,7 @@ def read_answer(f):
     return int(words[1]), headers, body
 
 
-def judge(what, status, headers, body):
+def check_answer(what, status, headers, body):
     """An answer to a request that was not spoiled."""
     if status == 500 or not 200 <= status < 600:
         raise Finding("%s: %d %r" % (what, status, body[:500]))
@@ -263,7 +263,7 @@ class Fuzzer:
                     raise
                 if answer is None:
                     raise Finding("%s: no answer to %r" % (what, data[:500]))
-                judge("%s as uid %d, %r" % (what, os.geteuid(), data[:700]), *answer)
+                check_answer("%s as uid %d, %r" % (what, os.geteuid(), data[:700]), *answer)
                 if answer[0] < 300:
                     self.accepted.add(what)
                 if answer[1].get("connection", "").lower() == "close":
@@ -286,7 +286,7 @@ class Fuzzer:
             body = None if body is None else json.dumps(body).encode()
             status, text = self.ask(method, target, body)
             self.sent[what] = self.sent.get(what, 0) + 1
-            judge(what, status, {"content-type": "application/json" if status >= 400 else ""}, text)
+            check_answer(what, status, {"content-type": "application/json" if status >= 400 else ""}, text)
             if status < 300:
                 self.accepted.add(what)
 
