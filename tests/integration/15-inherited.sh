@@ -10,8 +10,8 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "only root can set all the attributes that this suite tests"
-open_place # the commands of ordinary users read files in here
-cp "$here/inherited.py" "$place/"
+make_shared_dir # the commands of ordinary users read files in here
+cp "$here/inherited.py" "$shared/"
 cat >"$dir/hostile.py" <<'PYTHON'
 import ctypes, os, resource, signal, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -90,10 +90,10 @@ PYTHON
 true_nmd=$NMD
 printf '#!/bin/sh\nexec /usr/bin/python3 %s %s %s "$@"\n' "$dir/hostile.py" "$dir/notes" "$true_nmd" >"$dir/nmd"
 # Passes on the ignored signals as they were before Python started, because Python itself ignores some signals.
-printf '#!/bin/sh\nexec /usr/bin/python3 %s "$(awk %s /proc/self/status)"\n' "$place/inherited.py" \
-    "'/^SigIgn:/ { print \$2 }'" >"$place/inherited"
-printf '#!/bin/sh\nexec %s >%s\n' "$place/inherited" "$dir/seen.facts" >"$dir/health"
-chmod 755 "$dir/nmd" "$dir/health" "$place/inherited"
+printf '#!/bin/sh\nexec /usr/bin/python3 %s "$(awk %s /proc/self/status)"\n' "$shared/inherited.py" \
+    "'/^SigIgn:/ { print \$2 }'" >"$shared/inherited"
+printf '#!/bin/sh\nexec %s >%s\n' "$shared/inherited" "$dir/seen.facts" >"$dir/health"
+chmod 755 "$dir/nmd" "$dir/health" "$shared/inherited"
 node_proc_start
 nmd_configure <<-CONF
 	[health]
@@ -141,7 +141,7 @@ while time.monotonic() < end:
     time.sleep(0.001)
 sys.exit("nm-localizer did not run")
 PYTHON
-/usr/bin/python3 "$dir/catch.py" "$NMD_TEST_BUILD/nm-localizer" "$place/inherited.py" "$dir/state" >"$dir/localizer.facts" &
+/usr/bin/python3 "$dir/catch.py" "$NMD_TEST_BUILD/nm-localizer" "$shared/inherited.py" "$dir/state" >"$dir/localizer.facts" &
 catcher=$!
 NMD=$dir/nmd
 nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a parent with hostile settings"
@@ -160,20 +160,20 @@ health_is_ordinary() {
 for user in root nobody; do
     try timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -- sh -c 'exit 3'
     is "$user: nmctl run returns the exit code of the command" "$status" 3
-    timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -d /usr -- "$place/inherited" >"$dir/$user.facts"
+    timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -d /usr -- "$shared/inherited" >"$dir/$user.facts"
 done
 submit sleeper -u nobody -m 64M -c 0.1 -- sleep 300
 wait_until 5 in_state sleeper RUNNING
-/usr/bin/python3 "$place/inherited.py" --of "$(shim sleeper)" >"$dir/shim.facts"
+/usr/bin/python3 "$shared/inherited.py" --of "$(shim sleeper)" >"$dir/shim.facts"
 # The last rows of inherited.py need a system call in the examined process. The suite does not read them from outside, and
 # checks nmd's behaviour instead.
-/usr/bin/python3 "$place/inherited.py" --of "$nmd_pid" | sed '/^interval timers: /,$d' >"$dir/nmd.facts"
+/usr/bin/python3 "$shared/inherited.py" --of "$nmd_pid" | sed '/^interval timers: /,$d' >"$dir/nmd.facts"
 check "nm-localizer ran" wait "$catcher"
 for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
     [ "$(<"/proc/$pid/comm")" = nm-shuffle ] || continue
     shuffle=$pid
     shuffle_user=$(stat -c %U "/proc/$pid")
-    /usr/bin/python3 "$place/inherited.py" --of "$pid" >"$dir/shuffle.facts"
+    /usr/bin/python3 "$shared/inherited.py" --of "$pid" >"$dir/shuffle.facts"
 done
 check "nmd soon sets the health script's priority to the default instead of nmd's own" wait_until 15 health_is_ordinary
 

@@ -29,7 +29,7 @@ check "a request that fits by allocation starts immediately" wait_until 5 in_sta
 is "the decision record of a request that fits by allocation names the plain rule" \
     "$(reason_of plain1) $(reason_of plain2)" "within-allocation within-allocation"
 submit beyond1 --opportunistic -m 400M -c 0.5 -- sleep 300
-check "a request beyond the node's unallocated resources waits during the warm-up of others" wait_until 5 hold_is beyond1 over-alpha
+check "a request beyond the node's unallocated resources waits during the warm-up of others" wait_until 5 queue_reason_is beyond1 over-alpha
 check "the waiting request is admitted when the use of the other containers is measured" wait_until 10 in_state beyond1 RUNNING
 is "the decision record of a request beyond the allocation names over-allocation" "$(reason_of beyond1)" over-allocation
 is "the sum of the allocations is larger than the node's memory" \
@@ -38,7 +38,7 @@ at_least "the waiting request was admitted only after the warm-up" \
     "$(($(field_of beyond1 .started_usec) - $(field_of plain2 .started_usec)))" 1400000
 
 submit beyond2 --opportunistic -m 600M -c 0.5 -- sleep 300
-check "the next request waits during the warm-up of the previous container" wait_until 5 hold_is beyond2 would-exceed-beta
+check "the next request waits during the warm-up of the previous container" wait_until 5 queue_reason_is beyond2 would-exceed-beta
 is "the measured use is near zero during the warm-up" "$(status_of '.node.used_by.opportunistic.memory_bytes < 100000000')" true
 check "the next request is admitted after the warm-up of the previous container" wait_until 10 in_state beyond2 RUNNING
 at_least "the next request waited for the whole warm-up of the previous container" \
@@ -53,7 +53,7 @@ wait_until 10 settled promised
 node_memory 850
 wait_until 5 status_is '.node.utilization.memory == 0.85' true
 submit opp1 --opportunistic -m 60M -c 0.3 -- sleep 300
-check "no queued container starts while memory use is alpha or more" wait_until 5 hold_is opp1 over-alpha
+check "no queued container starts while memory use is alpha or more" wait_until 5 queue_reason_is opp1 over-alpha
 is "the queue reason is memory use over alpha" "$(decision_of opp1 queue '"\(.reason) \(.resource)"')" "over-alpha memory"
 node_memory 100
 check "a queued container starts when memory use is below alpha" wait_until 5 in_state opp1 RUNNING
@@ -62,9 +62,10 @@ nmctl kill --now --wait opp1 >/dev/null
 node_memory 700
 wait_until 5 status_is '.node.utilization.memory == 0.7' true
 submit opp2 --opportunistic -m 260M -c 0.3 -- sleep 300
-check "a request that would raise memory use above beta waits although use is below alpha" wait_until 5 hold_is opp2 would-exceed-beta
+check "a request that would raise memory use above beta waits although use is below alpha" \
+    wait_until 5 queue_reason_is opp2 would-exceed-beta
 submit opp3 --opportunistic -m 10M -c 0.1 -- sleep 300
-check "a smaller request does not start before the larger one ahead of it" wait_until 5 hold_is opp3 behind-others
+check "a smaller request does not start before the larger one ahead of it" wait_until 5 queue_reason_is opp3 behind-others
 node_memory 600
 check "both queued requests start when they fit" wait_until 5 in_state opp3 RUNNING
 is "both queued requests start in their queue order" "$(($(decision_of opp2 admit .number) < $(decision_of opp3 admit .number)))" 1
@@ -73,7 +74,7 @@ node_memory 0
 
 node_cpu_seen 1700
 submit opp4 --opportunistic -m 60M -c 0.3 -- sleep 300
-check "no queued container starts while CPU use is alpha or more" wait_until 5 hold_is opp4 over-alpha
+check "no queued container starts while CPU use is alpha or more" wait_until 5 queue_reason_is opp4 over-alpha
 is "the queue reason is CPU use over alpha" "$(decision_of opp4 queue '"\(.reason) \(.resource)"')" "over-alpha cpu"
 node_cpu 1000
 check "a queued container starts when CPU use is below alpha" wait_until 5 in_state opp4 RUNNING
@@ -83,7 +84,7 @@ node_cpu_seen 1000
 # much for the next check.
 wait_until 5 status_is '.node.used_by.others.cpu_millicores >= 990' true
 submit opp5 --opportunistic -m 60M -c 1 -- sleep 300
-check "a request that would raise CPU use above beta waits" wait_until 5 hold_is opp5 would-exceed-beta
+check "a request that would raise CPU use above beta waits" wait_until 5 queue_reason_is opp5 would-exceed-beta
 is "the queue reason is CPU use over beta" "$(decision_of opp5 queue '"\(.reason) \(.resource)"')" "would-exceed-beta cpu"
 node_cpu 500
 check "the request waiting for CPU starts when CPU is available" wait_until 5 in_state opp5 RUNNING
@@ -158,7 +159,7 @@ wait_until 5 status_is .node.over_allocation false
 submit off1 -m 900M -c 0.5 -- sleep 300
 wait_until 10 settled off1
 submit off2 --opportunistic -m 200M -c 0.5 -- sleep 300
-check "with over-allocation off, a request beyond the unallocated resources waits" wait_until 5 hold_is off2 allocation-full
+check "with over-allocation off, a request beyond the unallocated resources waits" wait_until 5 queue_reason_is off2 allocation-full
 nmctl kill --now --wait off1 >/dev/null
 check "with over-allocation off, a request starts when its allocation fits" wait_until 5 in_state off2 RUNNING
 is "with over-allocation off, the decision record names the plain rule" "$(reason_of off2)" within-allocation

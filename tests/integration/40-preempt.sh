@@ -163,8 +163,8 @@ node_memory_gone
 check "the node has no current sample" wait_until 10 grep -q "can't be read" "$dir/nmd.log"
 submit g2 -m 50M -c 0.1 -- sleep 300
 submit o2 --opportunistic -m 50M -c 0.1 -- sleep 300
-check "without a sample, no opportunistic container is admitted" wait_until 10 hold_is o2 no-sample
-check "without a sample, no guaranteed container is admitted" wait_until 10 hold_is g2 no-sample
+check "without a sample, no opportunistic container is admitted" wait_until 10 queue_reason_is o2 no-sample
+check "without a sample, no guaranteed container is admitted" wait_until 10 queue_reason_is g2 no-sample
 samples 10
 is "without a sample, no container is killed" "$(states g1 o1 g2 o2)" "RUNNING RUNNING SCHEDULED SCHEDULED "
 node_memory 0

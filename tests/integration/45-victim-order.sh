@@ -88,7 +88,7 @@ node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit held --opportunistic -m 50M -c 0.1 -- sleep 300
-check "the breaker stops opportunistic admissions for some time after a kill" wait_until 5 hold_is held breaker
+check "the breaker stops opportunistic admissions for some time after a kill" wait_until 5 queue_reason_is held breaker
 is "status says how long the breaker stops admissions" "$(status_of '.node.breaker_until_usec > 0')" true
 check "an opportunistic container is admitted when the breaker's time is over" wait_until 10 in_state held RUNNING
 at_least "the breaker stops admissions for at least the configured time" \
@@ -101,7 +101,7 @@ node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit freed --opportunistic -m 50M -c 0.1 -- sleep 300
-check "the breaker stops admissions for a long time" wait_until 5 hold_is freed breaker
+check "the breaker stops admissions for a long time" wait_until 5 queue_reason_is freed breaker
 check "a user ends the breaker's stop with nmctl close-breaker" nmctl close-breaker
 check "an opportunistic container is admitted immediately after nmctl close-breaker" wait_until 3 in_state freed RUNNING
 is "status says that the breaker is closed" "$(status_of .node.breaker_until_usec)" null

@@ -21,7 +21,7 @@ nmd_start
 hog before -m 500M -c 0.1 -- 400
 wait_until 20 settled before
 submit large --opportunistic -m 800M -c 0.1 -- sleep 300
-check "a request that is too large at present waits in the queue" wait_until 10 hold_is large would-exceed-beta
+check "a request that is too large at present waits in the queue" wait_until 10 queue_reason_is large would-exceed-beta
 hog small --opportunistic -m 300M -c 0.1 -- 270
 check "a smaller request starts before the large one" wait_until 10 in_state small RUNNING
 is "the decision record of the smaller request names the large one" "$(decision_of small admit .on_behalf_of_id)" "$(field_of large .id)"
@@ -55,7 +55,7 @@ kill_all
 node_memory 200
 wait_until 10 status_is '.node.utilization.memory == 0.2' true
 submit giant --opportunistic -m 900M -c 0.1 -- sleep 300
-check "a request that does not fit beside the system's use has the queue reason for it" wait_until 10 hold_is giant never-fits
+check "a request that does not fit beside the system's use has the queue reason for it" wait_until 10 queue_reason_is giant never-fits
 like "explain describes this queue reason in text" "$(nmctl explain giant)" 'would not fit even if no other container ran'
 like "explain prints the requested amount, the limit, and the amount that fits" "$(nmctl explain giant | tail -n 1)" \
     'now queued at position 1: with the 900 MiB .* memory would be at 110 %, over the limit of 95 % .*; up to 750 MiB fits'

@@ -89,7 +89,7 @@ check "the promotion succeeds when enough resources are available" nmctl promote
 node_cpu_seen 1950
 nmctl kill --now --wait c >/dev/null
 submit q1 --opportunistic -m 400M -c 0.1 -- sleep 300
-check "a container waits in the queue" wait_until 5 hold_is q1 never-fits # because of the system's use
+check "a container waits in the queue" wait_until 5 queue_reason_is q1 never-fits # because of the system's use
 check "a queued container can be updated" nmctl update -m 100M q1
 is "the updated container still waits" "$(field_of q1 '"\(.state) \(.memory_bytes)"')" "SCHEDULED $((100 << 20))"
 check "a queued container can be promoted" nmctl promote q1

@@ -12,8 +12,8 @@
 python=$NMD_TEST_BUILD/python
 "$here/../deps" --python "$python" >&2 || skip_all "schemathesis can't be installed from PyPI"
 
-open_place
-NMD_SOCKET=$place/nmd.sock
+make_shared_dir
+NMD_SOCKET=$shared/nmd.sock
 uid=54321
 nmd_configure <<END
 [node]

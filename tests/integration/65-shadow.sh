@@ -27,7 +27,7 @@ hog o1 --opportunistic -m 200M -c 0.3 -- 40 --spin
 check "in shadow mode, a request that fits by allocation starts" wait_until 10 in_state o1 RUNNING
 wait_until 20 burns o1 100
 submit o2 --opportunistic -m 200M -c 0.1 -- sleep 300
-check "in shadow mode, a request beyond the allocation waits" wait_until 10 hold_is o2 allocation-full
+check "in shadow mode, a request beyond the allocation waits" wait_until 10 queue_reason_is o2 allocation-full
 check "in shadow mode, the decision to admit this request is recorded" wait_until 10 shadowed o2 admit over-allocation
 like "explain describes the recorded admission" "$(nmctl explain o2)" 'Would have admitted .*\(o2\)'
 like "explain says that the admission was not carried out" \

@@ -179,7 +179,7 @@ q2 1 143 killed
 q3 0 null drained
 q4 0 null drained'
 
-judge() {
+check_ends() {
     local name times code reason got id leftovers
     while read -r name times code reason; do
         got=$([ ! -e "$runs/$t$name" ] || grep -c . "$runs/$t$name")
@@ -250,8 +250,8 @@ run_story() { # STEP...
         snapshot && compare "$dir/list.before"
         result "story $n_stories: the next nmd has the same containers after a death at $name"
     done 2>/dev/null
-    [ "${#left[@]}" -eq 0 ] || problem "nmd never came by ${left[*]}"
-    nmd_alive && snapshot && judge
+    [ "${#left[@]}" -eq 0 ] || problem "nmd did not reach ${left[*]}"
+    nmd_alive && snapshot && check_ends
     result "story $n_stories: all containers end as without a death"
     # a failure of this story must not affect the next story
     nmd_stop

@@ -48,7 +48,7 @@ wait_until 10 settled o2
 
 # ---- queue, refuse ----
 submit q --opportunistic -m 600M -c 0.1 -- sleep 300
-check "a container waits in the queue" wait_until 5 hold_is q would-exceed-beta
+check "a container waits in the queue" wait_until 5 queue_reason_is q would-exceed-beta
 says "explain prints the amounts for a queued container" \
     q 'Queued .*\(q\)' 'memory is at [0-9.]+ % of capacity' 'with the 600 MiB that it asks for' \
     'over the limit of 95 %' 'Queue: 1 of at most 1' 'What you can do'

@@ -39,7 +39,7 @@ wait_until 10 settled batch-1
 node_cpu 1950
 wait_until 20 in_state batch-1 PAUSED
 submit batch-2 --app application_1410901177871_0001 --opportunistic -m 300M -c 0.5 -- sleep 300
-wait_until 20 hold_is batch-2 over-alpha
+wait_until 20 queue_reason_is batch-2 over-alpha
 
 # Prints the contents of the rendered page, one item per line.
 cat >"$dir/look.py" <<'END'
@@ -162,7 +162,7 @@ like "the page shows memory use above the threshold, and why no container is kil
 node_cpu 0
 node_memory 0
 submit large --opportunistic -m 920M -c 1 -- sleep 300
-wait_until 20 hold_is large would-exceed-beta
+wait_until 20 queue_reason_is large would-exceed-beta
 browse --dump-dom >"$dir/page.html"
 over='with the 920 MiB that it asks for would be at [0-9.]+ %, over the limit of 95 %'
 like "the page shows how much of the node a waiting request would use" "$(python3 "$dir/look.py" "$dir/page.html" | grep '^queue large')" \

@@ -10,8 +10,8 @@
 . "$(dirname "$0")/lib.sh"
 
 chromium=$(command -v chromium) || skip_all "no chromium"
-open_place
-NMD_SOCKET=$place/nmd.sock
+make_shared_dir
+NMD_SOCKET=$shared/nmd.sock
 tcp=$(free_port)
 node_proc_start
 nmd_configure <<END
@@ -43,7 +43,7 @@ wait_until 10 settled batch-1
 node_cpu 1950
 wait_until 20 in_state batch-1 PAUSED
 submit batch-2 --app $app --opportunistic -m 300M -c 0.5 -- sleep 300
-wait_until 20 hold_is batch-2 over-alpha
+wait_until 20 queue_reason_is batch-2 over-alpha
 
 use() { # PART PORT: runs the browser, and sets $seen to what it found
     seen=$(cd "$dir" && timeout 100 /usr/bin/python3 "$here/page-use.py" "$chromium" "$dir" "http://127.0.0.1:$2/" "$1" 2>"$dir/$1.err") ||
@@ -102,7 +102,7 @@ for part in desktop phone; do
     is_seen "the other way" "a second click on the column reverses the order" ascending
     is_seen "to be searched" "the search field names the searched columns" "name, id, application, user, command, reason"
     is_seen searched "a search matches all words in any case" '["batch-1", "batch-2"]'
-    is_seen told "the page shows the number of matches" "2 of 5 containers"
+    is_seen matches "the page shows the number of matches" "2 of 5 containers"
     is_seen queued "a filter selects the state" '["batch-2"]'
     is_seen failed "a filter selects failed containers" '["short"]'
     is_seen guaranteed "a filter selects the type" '["nasty", "web-server"]'
@@ -137,7 +137,7 @@ if [ "$(id -u)" = 0 ]; then
     reached_as_stranger() { curl -sS --max-time 5 "http://127.0.0.1:$stranger/healthz"; }
     wait_until 10 reached_as_stranger >/dev/null || diag "$(tail -n 5 "$dir/relay.err")"
     use stranger "$stranger"
-    is_seen told "the page of another user shows no containers" "There are no containers."
+    is_seen matches "the page of another user shows no containers" "There are no containers."
     is_seen apps "the page of another user shows no applications" true
     is_seen decisions "the page of another user shows no decisions" 0
     is_seen "asked once" "the page of another user requests the decisions only once" 1

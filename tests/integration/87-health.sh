@@ -56,8 +56,8 @@ is "/healthz responds with the health script's text" "$(api GET /healthz; echo "
 is "the metric nm_node_healthy is 0 on an unhealthy node" "$(api GET /metrics; grep '^nm_node_healthy' <<<"$api_body")" "nm_node_healthy 0"
 submit opp --opportunistic -m 50M -c 0.1 -- sleep 300
 submit guar -m 50M -c 0.1 -- sleep 300
-check "an unhealthy node admits no opportunistic container" wait_until 5 hold_is opp unhealthy
-check "an unhealthy node admits no guaranteed container" wait_until 5 hold_is guar unhealthy
+check "an unhealthy node admits no opportunistic container" wait_until 5 queue_reason_is opp unhealthy
+check "an unhealthy node admits no guaranteed container" wait_until 5 queue_reason_is guar unhealthy
 samples 5
 is "the containers wait on an unhealthy node" "$(state_of opp) $(state_of guar)" "SCHEDULED SCHEDULED"
 is "running containers keep running on an unhealthy node" "$(state_of before)" RUNNING
@@ -94,7 +94,7 @@ fallocate -l 15500K "$dir/state/filler"
 check "the node is unhealthy when a file system is too full" \
     wait_until 10 health_is "false only * of the file system of $dir/state are free, below the 5 % of disk-min-free"
 submit late -m 50M -c 0.1 -- sleep 300
-check "queued containers wait when a file system is too full" wait_until 5 hold_is late unhealthy
+check "queued containers wait when a file system is too full" wait_until 5 queue_reason_is late unhealthy
 rm "$dir/state/filler"
 check "the queued container starts when the file system has space again" wait_until 10 in_state late RUNNING
 
@@ -102,7 +102,7 @@ check "the queued container starts when the file system has space again" wait_un
 script_is 'echo "ERROR not yet"'
 wait_until 10 health_is 'false *'
 submit waiting -m 50M -c 0.1 -- sleep 300
-wait_until 5 hold_is waiting unhealthy
+wait_until 5 queue_reason_is waiting unhealthy
 nmd_stop
 nmd_start
 check "a restarted nmd runs the health script" wait_until 10 health_is 'false *not yet*'

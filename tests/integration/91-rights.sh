@@ -9,8 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "only root can send requests as other users"
-open_place
-export NMD_SOCKET=$place/nmd.sock
+make_shared_dir
+export NMD_SOCKET=$shared/nmd.sock
 node_proc_start
 nmd_configure <<END
 [node]

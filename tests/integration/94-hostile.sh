@@ -11,8 +11,8 @@
 
 [ "$(id -u)" -eq 0 ] || skip_all "only root can send requests as other users"
 seconds=${NMD_HOSTILE_SECONDS:-20}
-open_place
-export NMD_SOCKET=$place/nmd.sock
+make_shared_dir
+export NMD_SOCKET=$shared/nmd.sock
 node_proc_start 4000 4
 nmd_configure <<END
 [interface]
@@ -35,22 +35,22 @@ as() { # UID BODY: submits a container, and prints the status and the thing of t
 }
 words() { # N PIECE: prints a command of `true` and N times the piece
     python3 -c 'import sys; n, piece = int(sys.argv[1]), sys.argv[2]
-print("{\"memory_bytes\":1048576,\"vcores\":0.001,\"command\":[\"true\"" + ("," + piece) * n + "]}")' "$1" "$2" >"$place/body"
-    chmod 644 "$place/body"
+print("{\"memory_bytes\":1048576,\"vcores\":0.001,\"command\":[\"true\"" + ("," + piece) * n + "]}")' "$1" "$2" >"$shared/body"
+    chmod 644 "$shared/body"
 }
 words 345000 '""'
-is "a request body with too many JSON values is refused" "$(as 54321 "@$place/body")" "400 body"
+is "a request body with too many JSON values is refused" "$(as 54321 "@$shared/body")" "400 body"
 words 17000 '""'
-is "a command with too many arguments is refused" "$(as 54321 "@$place/body")" "400 command"
+is "a command with too many arguments is refused" "$(as 54321 "@$shared/body")" "400 command"
 words 12000 '"012345678901234567890123456789012345"'
-is "a command whose strings and pointers need more than 512 KiB is refused" "$(as 54321 "@$place/body")" "400 command"
+is "a command whose strings and pointers need more than 512 KiB is refused" "$(as 54321 "@$shared/body")" "400 command"
 words 4 "\"$(head -c 110000 /dev/zero | tr '\0' x)\""
-is "a command whose strings and pointers need 512 KiB is accepted" "$(as 54321 "@$place/body")" "201 SCHEDULED"
+is "a command whose strings and pointers need 512 KiB is accepted" "$(as 54321 "@$shared/body")" "201 SCHEDULED"
 words 1 "\"$(head -c 131072 /dev/zero | tr '\0' x)\""
-is "a command with an argument that is too long for execve() is refused" "$(as 54321 "@$place/body")" "400 command"
+is "a command with an argument that is too long for execve() is refused" "$(as 54321 "@$shared/body")" "400 command"
 words 0 ''
-sed -i 's/"true"/&,[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]/' "$place/body"
-is "a request body that is nested too deeply is refused" "$(as 54321 "@$place/body")" "400 body"
+sed -i 's/"true"/&,[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]/' "$shared/body"
+is "a request body that is nested too deeply is refused" "$(as 54321 "@$shared/body")" "400 body"
 
 # These containers stay in the queue long enough to be counted. They can't start while root's container has the whole node.
 nmctl run --detach --name all -m "$(status_of .node.capacity.memory_bytes)" -c "$(status_of .node.capacity.vcores)" \
@@ -58,16 +58,16 @@ nmctl run --detach --name all -m "$(status_of .node.capacity.memory_bytes)" -c "
 wait_until 10 in_state all RUNNING
 large='{"execution_type":"OPPORTUNISTIC","memory_bytes":1048576,"vcores":0.001,"command":["true","'$(
     head -c 120000 /dev/zero | tr '\0' x)'"]}'
-echo "$large" >"$place/large"
-chmod 644 "$place/large"
+echo "$large" >"$shared/large"
+chmod 644 "$shared/large"
 taken=0
 for ((i = 0; i < 40; i++)); do
-    answer=$(as 54321 "@$place/large")
+    answer=$(as 54321 "@$shared/large")
     [ "$answer" = "201 SCHEDULED" ] || break
     taken=$((taken + 1))
 done
 is "the queued commands of one user are limited to 4 MiB" "$taken $answer" "34 503 command"
-is "the limit of one user does not affect another user" "$(as 54322 "@$place/large")" "201 SCHEDULED"
+is "the limit of one user does not affect another user" "$(as 54322 "@$shared/large")" "201 SCHEDULED"
 small='{"execution_type":"OPPORTUNISTIC","memory_bytes":1048576,"vcores":0.001,"command":["true"]}'
 queue=$(seq 400 | while read -r _; do printf "url = http://nmd/v1/containers\noutput = /dev/null\n"; done)
 setpriv --reuid 54323 --regid 54323 --clear-groups curl -sS --unix-socket "$NMD_SOCKET" -H 'Content-Type: application/json' \

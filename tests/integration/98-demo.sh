@@ -131,7 +131,7 @@ job = {'id': 'c1', 'name': 'index-1', 'execution_type': 'OPPORTUNISTIC', 'state'
 r = recording.Recorder('$dir/made.jsonl', seconds=24)
 for over in (True, False, False, True):
     frame = picture.frame_of(1.0, status, [job], 1024, {})
-    r.put(frame | {'said': ['index-1 is done']})
+    r.put(frame | {'messages': ['index-1 is done']})
     r.put({'over_allocation': over, 'jobs': 30 if over else 10, 'failed': [], 'cpu': 0.3, 'foreign': 0.02, 'memory': 0.5, 'paused': 0,
            'killed': 0, 'wasted': 0, 'waited': 9.5, 'rate': 1000.0, 'share': 0.97, 'explain': ''})
 r.write()"

@@ -114,17 +114,17 @@ class Asked:
             if " r-xp " in line and "[vsyscall]" not in line:
                 begin, end = (int(n, 16) for n in line.split()[0].split("-"))
                 self.memory.seek(begin)
-                place = self.memory.read(end - begin).find(b"\x0f\x05")  # the bytes of syscall, also within another instruction
-                if place >= 0:
-                    return begin + place
+                offset = self.memory.read(end - begin).find(b"\x0f\x05")  # the bytes of syscall, also within another instruction
+                if offset >= 0:
+                    return begin + offset
         raise OSError("no system call in its code")
 
     def call(self, number, *arguments):
         registers = (ctypes.c_ulonglong * 27)(*self.before)
         registers[self.RIP], registers[self.RAX] = self.instruction, number
         registers[self.ORIG_RAX] = 2**64 - 1  # no system call is restarted
-        for place, argument in zip(self.ARGUMENTS, arguments):
-            registers[place] = argument % 2**64
+        for register, argument in zip(self.ARGUMENTS, arguments):
+            registers[register] = argument % 2**64
         self.ptrace(self.SETREGS, registers)
         while registers[self.RIP] == self.instruction:  # the first step after the stop does not always execute the instruction
             self.ptrace(self.SINGLESTEP)

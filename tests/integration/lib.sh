@@ -40,11 +40,11 @@ nmd_configure() {
     [ -t 0 ] || cat >"$nmd_conf.d/50-suite.conf"
 }
 
-# Creates the directory $place, which other users may enter. The suite's own directory is closed to other users.
-open_place() {
-    place=$(mktemp -d /tmp/nmd-place.XXXXXX)
-    chmod 755 "$place"
-    at_exit 'rm -rf "$place"'
+# Creates the directory $shared, which other users may enter. The suite's own directory $dir is closed to other users.
+make_shared_dir() {
+    shared=$(mktemp -d /tmp/nmd-shared.XXXXXX)
+    chmod 755 "$shared"
+    at_exit 'rm -rf "$shared"'
 }
 
 # Starts nmd and waits until it answers. The arguments are more options for nmd.
@@ -177,7 +177,7 @@ burns() { # NAME MILLICORES
     [ "$(field_of "$1" .cpu_used_millicores)" -ge "$2" ]
 }
 
-hold_is() { [ "$(field_of "$1" .hold)" = "$2" ]; } # NAME REASON: for wait_until
+queue_reason_is() { [ "$(field_of "$1" .hold)" = "$2" ]; } # NAME REASON: for wait_until
 settled() { # NAME...: the warm-up of these containers is over; lasts less than a second with the settings of this library
     local name
     for name in "$@"; do

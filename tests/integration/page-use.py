@@ -60,7 +60,7 @@ def sort_and_filter(b):
     fact("to be searched", b.ask("document.getElementById('search').placeholder"))
     search(b, "application_1410901177871_0001 BATCH")
     fact("searched", sorted(b.ask(NAMES)))
-    fact("told", b.ask("document.getElementById('found').textContent"))
+    fact("matches", b.ask("document.getElementById('found').textContent"))
     search(b, " ")
     choose(b, "#filter-state", "QUEUED")
     fact("queued", b.ask(NAMES))
@@ -155,7 +155,7 @@ def look_at_tcp(b):
 
 def look_at_nothing(b):
     """Opens the page as a user without containers."""
-    fact("told", b.ask("document.getElementById('found').textContent"))
+    fact("matches", b.ask("document.getElementById('found').textContent"))
     fact("error", b.ask("document.getElementById('error').textContent"))
     fact("decisions", b.ask("document.getElementById('decisions').offsetWidth"))
     fact("apps", b.ask("document.getElementById('apps').hidden"))

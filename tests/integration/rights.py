@@ -70,7 +70,7 @@ BODY = {("POST", "/v1/containers"): {"command": ["sleep", "100"], **TINY},
         ("POST", "/v1/containers/{id}/kill"): {"now": True}}
 
 
-def say(name, wrong=None):
+def print_result(name, wrong=None):
     print("ok - " + name if not wrong else "not ok - %s\n# %s" % (name, wrong), flush=True)
 
 
@@ -143,7 +143,7 @@ def steady(id):
 def check_routes():
     doc = json.loads(ask("root", "GET", "/v1/openapi.json")[1])
     described = {(m.upper(), p) for p, item in doc["paths"].items() for m in item if m != "parameters"}
-    say("the table has every route of nmd's OpenAPI description",
+    print_result("the table has every route of nmd's OpenAPI description",
         "" if described == set(TABLE) else "the difference: %s" % (described ^ set(TABLE)))
     for key, expected in TABLE.items():
         for role, wanted in zip(ROLES, expected):
@@ -165,7 +165,7 @@ def check_routes():
                         wrong.append("another's is told from none: %s %s" % (text, nothing))
             if before and steady(c["id"]) != before:
                 wrong.append("it was changed: %s" % steady(c["id"]))
-            say("%s %s by %s: %d" % (method, path, role, wanted), "; ".join(wrong))
+            print_result("%s %s by %s: %d" % (method, path, role, wanted), "; ".join(wrong))
             if path in ("/v1/drain", "/v1/undrain"):
                 ask("root", "POST", "/v1/undrain")
             if c:
@@ -183,27 +183,27 @@ def check_views():
     ask("other", "POST", "/v1/containers/%s/kill" % own["id"], {"now": True})
     for id in (c["id"], own["id"]):
         ask("root", "GET", "/v1/containers/%s/wait" % id)
-    heard = b""
-    while b'"to":"COMPLETED"' not in heard or own["id"].encode() not in heard:
+    received = b""
+    while b'"to":"COMPLETED"' not in received or own["id"].encode() not in received:
         chunk = follow.recv(65536)
         if not chunk:
             break
-        heard += chunk
+        received += chunk
     follow.close()
-    views = {"followed events": heard.decode(), "kept events": ask("other", "GET", "/v1/events")[1],
+    views = {"followed events": received.decode(), "kept events": ask("other", "GET", "/v1/events")[1],
              "list": ask("other", "GET", "/v1/containers?all=true")[1],
              "ended applications": ask("other", "GET", "/v1/applications")[1],
              "status": ask("other", "GET", "/v1/status")[1], "metrics": ask("other", "GET", "/metrics")[1],
              "own decisions": ask("other", "GET", "/v1/containers/%s/decisions" % own["id"])[1]}
     for name, text in views.items():
-        say("no data about other users' containers in the " + name,
+        print_result("no data about other users' containers in the " + name,
             "it has %s: %s" % (c["id"], text[:1000]) if any(w in text for w in (c["id"], c["name"], "secret-app")) else "")
-    say("a user's own application is in the ended applications",
+    print_result("a user's own application is in the ended applications",
         "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
     for name in ("followed events", "kept events", "list", "own decisions"):
-        say("a user's own container is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
+        print_result("a user's own container is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
     everything = json.loads(ask("member", "GET", "/v1/containers?all=true")[1])
-    say("administrators see the containers of all users",
+    print_result("administrators see the containers of all users",
         "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
 
 
@@ -221,10 +221,10 @@ def check_queue():
         if head["id"] in text or "secret" in text or first["id"] in text:
             wrong.append("%s: %s" % (what, text[:1000]))
     position = json.loads(ask("other", "GET", "/v1/containers/" + behind["id"])[1])["queue_position"]
-    say("a user sees the queue position of the own container", "" if position == 2 else "it is %s" % position)
-    say("a user does not see which containers of other users are ahead in the queue", "; ".join(wrong))
+    print_result("a user sees the queue position of the own container", "" if position == 2 else "it is %s" % position)
+    print_result("a user does not see which containers of other users are ahead in the queue", "; ".join(wrong))
     text = ask("owner", "GET", "/v1/status")[1]
-    say("the owner of the container ahead sees it", "" if head["id"] in text else text[:1000])
+    print_result("the owner of the container ahead sees it", "" if head["id"] in text else text[:1000])
     for c in (behind, head, first):
         ask("root", "POST", "/v1/containers/%s/kill" % c["id"], {"now": True})
 
@@ -236,7 +236,7 @@ def check_rights_of_submitters():
             ("a better rank", {"execution_type": "GUARANTEED"}, (201, 201, 201, 201))):
         for role, wanted in zip(ROLES, expected):
             status, text = ask(role, "POST", "/v1/containers", {"command": ["true"], **TINY, **body})
-            say("%s for %s: %d" % (name, role, wanted), "" if status == wanted else "%d %s" % (status, text))
+            print_result("%s for %s: %d" % (name, role, wanted), "" if status == wanted else "%d %s" % (status, text))
 
 
 check_routes()
