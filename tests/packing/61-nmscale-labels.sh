@@ -70,8 +70,8 @@ check 'nmscale --readmit readmits the node' "$nmscale" --rm "$rm_web" --readmit 
 light 'revive?node=node01' >/dev/null
 check 'the readmitted node is in its partition again' wait_until 30 labelled gpu 4
 
-hold_on() { ask_and_settle 40 label=gpu && release 40 1 && settle; }
-need 'an application leaves data on the nodes of partition gpu' hold_on
+leave_data() { ask_and_settle 40 label=gpu && release 40 1 && settle; }
+need 'an application leaves data on the nodes of partition gpu' leave_data
 remove_state
 need 'three nodes of partition gpu are DECOMMISSIONING' begin_apply 3 --trust-rm
 is 'the DECOMMISSIONING nodes are the first three of partition gpu' "$(tr '\n' ' ' <<<"$leaving")" 'node01 node02 node03 '

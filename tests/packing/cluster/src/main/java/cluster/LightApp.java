@@ -195,7 +195,7 @@ final class LightApp {
         unsent.removeAll(asks);
         toRelease.removeAll(releases);
         toUpdate.removeAll(updates);
-        answer.getNMTokens().forEach(nodes::learn);
+        answer.getNMTokens().forEach(nodes::addToken);
         answer.getAllocatedContainers().forEach(this::granted);
         answer.getUpdatedContainers().forEach(u -> updated(u.getContainer()));
         answer.getUpdateErrors().forEach(e -> ends.put(e.getUpdateContainerRequest().getContainerId(), e.getReason()));
@@ -242,7 +242,7 @@ final class LightApp {
     synchronized String state(ContainerId id) throws IOException, YarnException {
         ContainerStatus s = nodes.status(one(id));
         return String.format("{\"state\":\"%s\",\"sub_state\":\"%s\",\"type\":\"%s\",\"mb\":%d,\"exit\":%d,"
-                + "\"said\":\"%s\"}",
+                + "\"diagnostics\":\"%s\"}",
                 s.getState(), s.getContainerSubState(), s.getExecutionType(), s.getCapability().getMemorySize(),
                 s.getExitStatus(), s.getDiagnostics().replaceAll("[\"\\\\\\p{Cntrl}]+", " "));
     }

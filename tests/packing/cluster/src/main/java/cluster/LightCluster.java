@@ -267,7 +267,7 @@ public final class LightCluster {
         int held = apps.values().stream().mapToInt(LightApp::held).sum();
         int running = nodes.values().stream().mapToInt(LightNode::running).sum();
         return waiting == pending && held == running && apps.values().stream().allMatch(LightApp::nothingUnsent)
-                && nodes.values().stream().allMatch(LightNode::allTold);
+                && nodes.values().stream().allMatch(LightNode::allReported);
     }
 
     /** The arguments of one request. */

@@ -32,8 +32,8 @@ import org.apache.hadoop.yarn.server.api.records.NodeHealthStatus;
 import org.apache.hadoop.yarn.server.api.records.NodeStatus;
 
 /**
- * A NodeManager as the ResourceManager sees one: it registers, sends heartbeats, has containers and obeys. Its
- * containers have no processes. All methods hold the node's lock, a heartbeat too.
+ * A NodeManager as the ResourceManager sees one: it registers, sends heartbeats, has containers and applies the
+ * answers. Its containers have no processes. All methods hold the node's lock, a heartbeat too.
  */
 final class LightNode {
     final NodeId id;
@@ -71,11 +71,11 @@ final class LightNode {
             register();
             return;
         }
-        List<ContainerStatus> told = new ArrayList<>(ended);
+        List<ContainerStatus> reported = new ArrayList<>(ended);
         NodeHeartbeatResponse answer = tracker.nodeHeartbeat(NodeHeartbeatRequest.newInstance(status(), containerKey,
                 tokenKey, labels()));
-        ended.removeAll(told);
-        obey(answer);
+        ended.removeAll(reported);
+        apply(answer);
     }
 
     private void register() throws IOException, YarnException {
@@ -105,7 +105,7 @@ final class LightNode {
                     ContainerExitStatus.INVALID));
         }
         return NodeStatus.newInstance(id, responseId, containers, Collections.emptyList(),
-                NodeHealthStatus.newInstance(healthy, healthy ? "" : "told to be ill", System.currentTimeMillis()),
+                NodeHealthStatus.newInstance(healthy, healthy ? "" : "unhealthy for a test", System.currentTimeMillis()),
                 ResourceUtilization.newInstance(containersMb, containersMb, containersCpu),
                 ResourceUtilization.newInstance(nodeMb, nodeMb, nodeCpu), Collections.emptyList());
     }
@@ -114,7 +114,7 @@ final class LightNode {
         return label.isEmpty() ? Collections.emptySet() : Collections.singleton(NodeLabel.newInstance(label));
     }
 
-    private void obey(NodeHeartbeatResponse answer) {
+    private void apply(NodeHeartbeatResponse answer) {
         if (answer.getNodeAction() == NodeAction.RESYNC) {
             registered = false;
             return;
@@ -201,7 +201,7 @@ final class LightNode {
     }
 
     /** Returns whether the ResourceManager knows the node and every end of a container on it. */
-    synchronized boolean allTold() {
+    synchronized boolean allReported() {
         return stopped || registered && ended.isEmpty();
     }
 }

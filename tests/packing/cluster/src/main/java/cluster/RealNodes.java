@@ -35,7 +35,7 @@ final class RealNodes {
         client.start();
     }
 
-    void learn(NMToken token) {
+    void addToken(NMToken token) {
         tokens.setToken(token.getNodeId().toString(), token.getToken());
     }
 
