@@ -40,7 +40,7 @@ deadline_of() { # SUITE
 }
 
 run_suite() { # NAME: runs a suite, and sets $status
-    mkdir -m 700 "$work/$1" # a suite that runs jobs as another user opens it with open_place
+    mkdir -m 700 "$work/$1" # a suite that runs jobs as another user calls make_shared_dir for their files
     NMD_TEST_BUILD=$build NMD_TEST_DIR=$work/$1 NMD_TEST_NAME=$1 \
         timeout -k 20 "$(deadline_of "$1")" bash "$here/$1.sh" \
         </dev/null >"$work/$1.tap" 2>"$work/$1.err" &
