@@ -23,10 +23,10 @@ compinit -u -d "$ZDOTDIR/dump"
 bindkey '^I' complete-word
 END
 cat >>"$ZDOTDIR/.zshrc" <<'END'
-say_begin() { print -n '@begin@' }
-say_end() { print -n '@end@'; exit }
-compprefuncs=(say_begin)
-comppostfuncs=(say_end)
+print_begin() { print -n '@begin@' }
+print_end() { print -n '@end@'; exit }
+compprefuncs=(print_begin)
+comppostfuncs=(print_end)
 compadd() {
     local -a hits
     # this call only queries the matches
