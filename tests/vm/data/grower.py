@@ -55,18 +55,18 @@ def shrink(wanted):
     say("at", mib(), int(time.time() * 1000))
 
 
-worked, pieces, place = 0.0, 0, 0
+worked, pieces, position = 0.0, 0, 0
 
 
 def work():
-    global worked, pieces, place
+    global worked, pieces, position
     since, end = own(), time.monotonic() + WORK
     while time.monotonic() < end:
-        chunk = held[place % len(held)]
-        at = place * PIECE % CHUNK
+        chunk = held[position % len(held)]
+        at = position * PIECE % CHUNK
         hashlib.sha256(memoryview(chunk)[at:at + PIECE]).digest()
         pieces += 1
-        place += 1
+        position += 1
     worked += own() - since
     if worked >= RATE_AFTER:
         say("rate", mib(), round(pieces / worked))

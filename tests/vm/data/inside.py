@@ -156,8 +156,8 @@ denied("the socket can't be replaced", lambda: os.rename(arg["socket"], arg["soc
 with open("/proc/self/cgroup") as f:
     own = arg["cgroup"] + [line.split(":", 2)[2].strip() for line in f if line.startswith("0::")][0]
 above = os.path.dirname(own)
-for place, what in ((own, "its own cgroup"), (above, "the slice"), (arg["cgroup"], "the root of all")):
-    denied("the process can't move to " + what, lambda: write(place + "/cgroup.procs", str(os.getpid())))
+for cgroup, what in ((own, "its own cgroup"), (above, "the slice"), (arg["cgroup"], "the root of all")):
+    denied("the process can't move to " + what, lambda: write(cgroup + "/cgroup.procs", str(os.getpid())))
 denied("the process can't create a cgroup below its own", lambda: os.mkdir(own + "/mine"))
 denied("the process can't create a cgroup beside its own", lambda: os.mkdir(above + "/mine"))
 for file, text in (("cgroup.freeze", "0"), ("cgroup.kill", "1"), ("cgroup.subtree_control", "+pids"),

@@ -18,12 +18,12 @@ unit=60 # a multiple of the step in which grower.py grows
 full=$((10 * unit - 20)) # ten units minus the memory of the interpreter
 # The size at which A's growth reaches nmd's threshold of 95 %, with B's memory and two interpreters of about 8 MiB.
 over=$((12 * unit * 95 / 100 - full - 16))
-place=/var/tmp/eleven
-install -d -m 755 $place
-install -m 755 "$NMD_VM_DATA/grower.py" $place/
-at_exit "rm -rf $place"
-want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: sets the memory that the process of APP must use
-ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $place/grower.py $place/$1" "${@:2}"; } # APP [KEY=VALUE]
+growers=/var/tmp/eleven
+install -d -m 755 $growers
+install -m 755 "$NMD_VM_DATA/grower.py" $growers/
+at_exit "rm -rf $growers"
+want() { echo "$2" >"$growers/$1.part" && mv "$growers/$1.part" "$growers/$1"; } # APP MIB: sets the memory that the process of APP must use
+ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $growers/grower.py $growers/$1" "${@:2}"; } # APP [KEY=VALUE]
 # Waits for the log. The command opens it shortly after the container is reported as running.
 log_of() { wait_until 30 has_log "$1"; find "$logs" -path "*/$1/stdout"; } # ID
 has_log() { [ -n "$(find "$logs" -path "*/$1/stdout")" ]; }

@@ -79,9 +79,9 @@ check "a container is running before the upgrade" wait_until 30 in_state "$id" R
 pid=$(field_of "$id" .pid)
 cp "${NMD_VM_LIB%/*}/upgrade/nmd.deb" build/package/nmd_1_all.deb
 echo '# mine' >/etc/nmd/nmd.conf.d/90-mine.conf
-places() { # prints which of these files exist
-    (for place in /run/nmd /etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf /usr/bin/nmctl; do
-        [ ! -e $place ] || echo "$place"; done) | xargs
+existing_paths() { # prints which of these files exist
+    (for path in /run/nmd /etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf /usr/bin/nmctl; do
+        [ ! -e $path ] || echo "$path"; done) | xargs
 }
 after_command() {
     case $command in
@@ -93,10 +93,11 @@ after_command() {
         'apt remove'*)
             check "the removal ends the container" none_runs 'sleep 1003'
             is "the removal keeps the configuration and the state" \
-                "$(places)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
+                "$(existing_paths)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
             ;;
         'apt purge'*)
-            is "the purge keeps only a configuration file that an administrator has added" "$(places)" /etc/nmd/nmd.conf.d/90-mine.conf
+            is "the purge keeps only a configuration file that an administrator has added" "$(existing_paths)" \
+                /etc/nmd/nmd.conf.d/90-mine.conf
             is "the purge keeps the group and the users" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
                 "nmd nmd-shuffle nmd-localizer"
             ;;
