@@ -11,18 +11,18 @@
 
 heartbeat_ms=200
 web=$(free_port)
-open_place # the user of the containers can enter it
+make_shared_dir # the user of the containers can enter it
 # The first of the two local directories is on a disk that fails later.
-mkdir "$place/disk"
-need 'a small disk is mounted' mount -t tmpfs -o size=64m,mode=0755 small "$place/disk"
-at_exit 'umount -l "$place/disk"'
+mkdir "$shared/disk"
+need 'a small disk is mounted' mount -t tmpfs -o size=64m,mode=0755 small "$shared/disk"
+at_exit 'umount -l "$shared/disk"'
 need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
     yarn.nodemanager.opportunistic-containers-max-queue-length=10 yarn.nodemanager.resource.cpu-vcores=8 \
     yarn.nodemanager.resource.memory-mb=2400 \
-    "yarn.nodemanager.local-dirs=$place/disk,$place/local" yarn.nodemanager.disk-health-checker.interval-ms=1000 \
+    "yarn.nodemanager.local-dirs=$shared/disk,$shared/local" yarn.nodemanager.disk-health-checker.interval-ms=1000 \
     "yarn.nodemanager.webapp.address=127.0.0.1:$web" \
-    "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
+    "yarn.nodemanager.log-dirs=$shared/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
 need 'an application master is registered' cluster_start 0
 need "the host's memory can be simulated" node_proc_start 4000 8
 node_configure
@@ -228,10 +228,10 @@ light 'finish?app=later' >/dev/null
 
 # ---- nmd is killed while containers run --------------------------------------------------------------
 
-once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: runs until FILE exists
+once() { echo "mb=16&cmd=until+%5b+-e+$shared/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: runs until FILE exists
 # A server that sends a file to its clients only when the late container must end.
 slow_port=$(free_port)
-python3 - "$slow_port" "$place/late" <<'END' &
+python3 - "$slow_port" "$shared/late" <<'END' &
 import http.server, os, sys, time
 
 class Slow(http.server.BaseHTTPRequestHandler):
@@ -260,8 +260,8 @@ slow=$(one_more "mb=16&cmd=cat+it%3b+exec+sleep+1004&url=http://127.0.0.1:$slow_
 check 'a container is still fetching a file when nmd is killed' wait_until 30 in_state "$slow" LOCALIZING
 process=$(field_of "$g" .pid)
 nmd_kill
-touch "$place/away"
-over() { ! pgrep -f "$place/away" >/dev/null; }
+touch "$shared/away"
+over() { ! pgrep -f "$shared/away" >/dev/null; }
 check 'a container ends while nmd is stopped' wait_until 10 over
 need 'nmd starts again' node_start
 check 'nmd is connected to the ResourceManager after the kill' wait_until 30 upstream_is running
@@ -270,7 +270,7 @@ like 'the application master gets the exit code of the container that ended whil
 is 'the running containers keep their processes' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
 is 'the running containers keep their execution types' "$(reported "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
 is 'the container that was fetching a file fetches the file again' "$(state_of "$slow")" LOCALIZING
-touch "$place/late"
+touch "$shared/late"
 check 'a container that was started before the kill ends after the restart' wait_until 30 ended "$late"
 like 'the container that was started before the kill ends with exit code 0' "$(end_of "$late")" '^0 '
 has_it() { [ "$(nmctl logs "$slow")" = fetched ]; }
@@ -288,15 +288,15 @@ at_least "nmd's resident memory is below 12 MiB with fifty containers" "$((12 <<
 
 # ---- restart, re-initialization, roll back ----------------------------------------------------------
 
-work_of() { dirname "$(ls "$place"/{disk,local}/usercache/*/appcache/"$app/$1/launch_container.sh" 2>/dev/null)"; } # ID
+work_of() { dirname "$(ls "$shared"/{disk,local}/usercache/*/appcache/"$app/$1/launch_container.sh" 2>/dev/null)"; } # ID
 runs() { { tr '\n' ' ' <"$(work_of "$r")/runs"; } 2>/dev/null; }
 ran() { [ "$(runs)" = "$1" ] && [ "$(reported "$r")" = 'RUNNING RUNNING GUARANTEED 32 -1000' ]; } # WORDS
-diagnostics() { light "state?container=$r" | jq -r .said; }
+diagnostics() { light "state?container=$r" | jq -r .diagnostics; }
 diagnostics_have() { [[ $(diagnostics) == *"$1"* ]]; } # WORDS
 is_there() { [ "$(cat "$(work_of "$r")/$1" 2>/dev/null)" = "$2" ]; } # FILE CONTENT
-echo two >"$place/two"
-echo more >"$place/more"
-chmod 644 "$place/two" "$place/more"
+echo two >"$shared/two"
+echo more >"$shared/more"
+chmod 644 "$shared/two" "$shared/more"
 r=$(one_more 'mb=32&cmd=echo+one+%3e%3eruns%3b+exec+sleep+1021')
 check 'a container that will be restarted is running' wait_until 30 ran 'one '
 first=$(field_of "$r" .pid)
@@ -305,9 +305,9 @@ check 'a restarted container runs the same command in the same directory' wait_u
 check 'a restarted container has a new process' [ "$(field_of "$r" .pid)" != "$first" ]
 like 'the application master gets the message about the restart' "$(diagnostics)" 'Container will be Restarted'
 like 'nmctl shows the restart' "$(nmctl explain "$r")" 'run of'
-light "localize?container=$r&file=$place/more" >/dev/null
+light "localize?container=$r&file=$shared/more" >/dev/null
 check 'the application master lets nmd fetch a file for a running container' wait_until 30 is_there more more
-light "reinit?container=$r&cmd=cat+two+%3e%3eruns%3b+exec+sleep+1022&file=$place/two" >/dev/null
+light "reinit?container=$r&cmd=cat+two+%3e%3eruns%3b+exec+sleep+1022&file=$shared/two" >/dev/null
 check 'a re-initialized container runs the new command with the new file' wait_until 30 ran 'one one two '
 light "rollback?container=$r" >/dev/null
 check 'a roll back starts the former command again' wait_until 30 ran 'one one two one '
@@ -315,7 +315,7 @@ like 'a second roll back is refused' "$(light "rollback?container=$r" 2>&1)" 'No
 light "reinit?container=$r&cmd=echo+bad+%3e%3eruns%3b+exit+7" >/dev/null
 check 'if the new command fails before the commit, nmd rolls back' wait_until 30 ran 'one one two one bad one '
 like "the application master gets the message about nmd's roll back" "$(diagnostics)" 'Auto Rolled-Back'
-light "reinit?container=$r&cmd=true&file=$place/none" >/dev/null
+light "reinit?container=$r&cmd=true&file=$shared/none" >/dev/null
 check 'a re-initialization whose fetch fails is aborted' wait_until 30 diagnostics_have 'aborting re-initialization'
 is 'the aborted re-initialization does not stop the container' "$(runs)" 'one one two one bad one '
 light "reinit?container=$r&cmd=echo+three+%3e%3eruns%3b+exec+sleep+1023" >/dev/null
@@ -331,41 +331,41 @@ check 'the application master stops the container' wait_until 30 ended "$r"
 
 on_disk() { # starts a container whose directory is on the disk that will fail
     b=$(one_more 'mb=32&cmd=pwd%3b+exec+sleep+1030') && wait_until 10 in_state "$b" RUNNING || return 1
-    [[ $(nmctl logs "$b") == "$place/disk/"* ]] || { light "end?container=$b" >/dev/null && wait_until 20 ended "$b" && false; }
+    [[ $(nmctl logs "$b") == "$shared/disk/"* ]] || { light "end?container=$b" >/dev/null && wait_until 20 ended "$b" && false; }
 }
 need 'a container runs in the first of two directories' wait_until 60 on_disk
-need 'the disk of that directory becomes read-only' mount -o remount,ro "$place/disk"
+need 'the disk of that directory becomes read-only' mount -o remount,ro "$shared/disk"
 for i in 1 2; do # nmd has not checked the disk yet, and one of the two containers gets it
-    d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more")
+    d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$shared/more")
     check "container $i starts after the disk became read-only" wait_until 30 in_state "$d" RUNNING
-    in_other() { [[ $(nmctl logs "$d") == "$place/local/"* ]]; }
+    in_other() { [[ $(nmctl logs "$d") == "$shared/local/"* ]]; }
     check "container $i uses the directory on the other disk" wait_until 20 in_other
     light "end?container=$d" >/dev/null
     check "container $i ends" wait_until 30 ended "$d"
 done
 light "restart?container=$b" >/dev/null
-moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$place/local/"* ]]; }
+moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$shared/local/"* ]]; }
 check 'a restart moves a container from the failed disk to the other directory' wait_until 30 moved
 light "end?container=$b" >/dev/null
 check 'the container that was moved ends' wait_until 30 ended "$b"
-n_failed_dir_events() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
+n_failed_dir_events() { nmctl events --json | grep -c "New containers don't use the local directory $shared/disk any more: .*read-only"; }
 is 'an event reports the failed local directory' "$(n_failed_dir_events)" 1
 is 'the ResourceManager reports the node as RUNNING with one failed directory' "$(of_node .state)" RUNNING
-need 'the disk is writable again' mount -o remount,rw "$place/disk"
-in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
+need 'the disk is writable again' mount -o remount,rw "$shared/disk"
+in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$shared/disk/"* ]]; }
 check 'containers use the directory again when its disk is writable' wait_until 30 in_first
-like 'an event reports that the local directory is good again' "$(nmctl events --json)" "local directory $place/disk is good again"
+like 'an event reports that the local directory is good again' "$(nmctl events --json)" "local directory $shared/disk is good again"
 is 'the event of the failed local directory is reported once' "$(n_failed_dir_events)" 1
 
 # Four containers that fail at the same time. Each one has ten thousand files that look like its output.
-crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
-    until [ -e $place/crowd ]; do sleep .05; done; exit 5"
+crowded="cd $shared/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
+    until [ -e $shared/crowd ]; do sleep .05; done; exit 5"
 light "ask?app=crowd&n=4&mb=16&cmd=$(jq -rn --arg command "$crowded" '$command | @uri')" >/dev/null
-crowded_dirs() { find "$place"/logs/*/container_* -name stderr10000 2>/dev/null | wc -l; }
+crowded_dirs() { find "$shared"/logs/*/container_* -name stderr10000 2>/dev/null | wc -l; }
 all_crowded() { [ "$(crowded_dirs)" = 4 ]; }
 check 'each of four containers has created ten thousand files beside its logs' wait_until 60 all_crowded
 crowd_ended() { [ "$(light 'containers?app=crowd' | jq '[.[] | select(.end)] | length')" = 4 ]; }
-touch "$place/crowd"
+touch "$shared/crowd"
 slowest=0
 fails_on() { # for wait_until: sends a request to nmd, and measures the time of the response
     local asked took
@@ -413,9 +413,9 @@ light 'finish?app=banned' >/dev/null
 light finish >/dev/null
 check 'the last container ends when its application ends' wait_until 30 in_state "$g" COMPLETED
 like "the container's message names the ResourceManager" "$(field_of "$g" .message)" 'ResourceManager'
-gone() { [ -z "$(find "$place"/{disk,local}/usercache/*/appcache -mindepth 1 -print -quit)" ]; }
+gone() { [ -z "$(find "$shared"/{disk,local}/usercache/*/appcache -mindepth 1 -print -quit)" ]; }
 check 'nmd removes the local files of the ended application' wait_until 30 gone
-is 'nmd does not remove the logs of the ended application' "$(cat "$place/logs/$app/$g/stdout")" hello
+is 'nmd does not remove the logs of the ended application' "$(cat "$shared/logs/$app/$g/stdout")" hello
 check 'the ResourceManager counts no container on the node' wait_until 20 rm_counts '0 0 0'
 nmctl drain >/dev/null 2>&1
 check 'the ResourceManager reports an empty draining node as UNHEALTHY' wait_until 20 rm_state_is UNHEALTHY
@@ -423,10 +423,10 @@ like 'nmctl status shows that the node is reported as unhealthy' "$(nmctl status
 like 'the health report says that the node is draining' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
 check 'the ResourceManager reports the node as RUNNING after undrain' wait_until 20 rm_state_is RUNNING
-mv "$place/logs" "$place/away-logs"
+mv "$shared/logs" "$shared/away-logs"
 # nmd reports this problem immediately. Other health problems must last half a minute before nmd reports them.
 check 'the ResourceManager reports a node without a log directory as UNHEALTHY' wait_until 20 rm_state_is UNHEALTHY
 like 'the health report names the log directories' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
-mv "$place/away-logs" "$place/logs"
+mv "$shared/away-logs" "$shared/logs"
 check 'the ResourceManager reports the node as RUNNING when the log directory exists again' wait_until 20 rm_state_is RUNNING
 done_testing

@@ -82,7 +82,7 @@ check 'nmd and the ResourceManager show no opportunistic containers at the end' 
 
 # ---- after the jobs ----
 
-own=$place/node1
+own=$shared/node1
 nothing_left() { [ -z "$(find "$own/local" -path '*appcache/*' -print -quit)" ]; }
 check 'nmd removes the local files of the jobs' wait_until 30 nothing_left
 like "nmd does not remove the logs of the jobs" "$(find "$own/logs" -name syslog | head -n 1)" 'container_.*/syslog'

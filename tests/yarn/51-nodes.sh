@@ -13,7 +13,7 @@ nodes_of() { # NAME KIND: prints the nodes on which maps (m) or reducers (r) of 
     local n job
     job=$(job_id "$1")
     for n in 1 2 3 4; do
-        ! grep -qs "attempt_${job}_$2_" "$place/node$n/logs"/*/"application_$job"/*/syslog || echo "node0$n"
+        ! grep -qs "attempt_${job}_$2_" "$shared/node$n/logs"/*/"application_$job"/*/syslog || echo "node0$n"
     done | paste -sd ' '
 }
 # Prints a job's counters without the counters of attempts. A busy node gives opportunistic containers back, so that they have
@@ -48,17 +48,17 @@ like 'pi has read its input files from HDFS' \
     "$(hdfs_rest "/staging%20area%20100%25/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
 
 # Eight maps and eight reducers whose requests fill the nodes, so that each node has maps and reducers.
-mkdir "$place/work/words"
-seq 1 8000 | sed 's/.*/word & of many/' | split -l 1000 - "$place/work/words/part."
+mkdir "$shared/work/words"
+seq 1 8000 | sed 's/.*/word & of many/' | split -l 1000 - "$shared/work/words/part."
 job_begin words org.apache.hadoop.examples.ExampleDriver wordcount -Dmapreduce.job.reduces=8 \
-    -Dmapreduce.map.memory.mb=640 -Dmapreduce.reduce.memory.mb=640 "file://$place/work/words" "file://$place/work/counted"
+    -Dmapreduce.map.memory.mb=640 -Dmapreduce.reduce.memory.mb=640 "file://$shared/work/words" "file://$shared/work/counted"
 job_ends
 is 'a job with a reducer on each node succeeds' "$?" 0 || job_trouble words
 is 'all nodes have run maps of the job' "$(nodes_of words m)" 'node01 node02 node04'
 is 'all nodes have run reducers of the job' "$(nodes_of words r)" 'node01 node02 node04'
-is 'each word is counted' "$(grep -hE '^(of|many)' "$place"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
+is 'each word is counted' "$(grep -hE '^(of|many)' "$shared"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
 # The logs of maps have a line at their end. The logs of reducers name the maps whose output they fetch.
-logs_on() { cat "$place/node$1/logs"/*/"application_$(job_id words)"/*/"$2"; } # N FILE
+logs_on() { cat "$shared/node$1/logs"/*/"application_$(job_id words)"/*/"$2"; } # N FILE
 maps_on() { logs_on "$1" syslog | sed -nE "s/.*Task '(attempt_[0-9_]+_m_[0-9_]+)' done.*/\\1/p"; } # N
 fetched_from() { # N: prints the nodes from which the reducers of node N have fetched
     local n

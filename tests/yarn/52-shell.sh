@@ -13,16 +13,16 @@ yarn_cli() { hadoop_java org.apache.hadoop.yarn.client.cli.ApplicationCLI "$@"; 
 signal() { yarn_cli container -signal "$1" "$2"; } # ID COMMAND
 
 need 'a cluster can be configured' jobs_configure yarn.resourcemanager.auto-update.containers=true \
-    "yarn.application.classpath=$conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
+    "yarn.application.classpath=$conf,$shared/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
     yarn.resourcemanager.am.max-attempts=2
 need 'a stock ResourceManager answers' rm_again
 need "the host's memory can be simulated" node_proc_start 6000 2
-own=$place/node1 node_mb=5120
+own=$shared/node1 node_mb=5120
 export JAVA_TOOL_OPTIONS=$small # for the application masters, which inherit this variable from the node
 need 'nmd starts' nmd_node_start 1 yarn.nodemanager.resource.cpu-vcores=32
 unset JAVA_TOOL_OPTIONS
 need 'nmd registers' wait_until 30 node_is 1 RUNNING
-cd "$place/work" || exit
+cd "$shared/work" || exit
 
 # ---- four applications at once: a plain one, one to be promoted, one that fails at first, one that requests Docker ----
 
@@ -36,11 +36,11 @@ case $(wc -l <tries) in 1) exit 7 ;; 2) exit 8 ;; esac
 END
 echo 'until [ -e "$1" ]; do sleep 0.1; done; echo "$2 over"' >wait.sh
 install -d -o "$job_user" tries
-shell_begin plain -num_containers 2 -localize_files "$place/work/words" -shell_env GREETING=hello -shell_env EMPTY= \
+shell_begin plain -num_containers 2 -localize_files "$shared/work/words" -shell_env GREETING=hello -shell_env EMPTY= \
     -shell_command '{ cat words; echo $GREETING${EMPTY-unset} $CONTAINER_ID; }'
 shell_begin promoted -container_type OPPORTUNISTIC -promote_opportunistic_after_start \
-    -shell_script "$place/work/wait.sh" -shell_args "$place/work/go-promoted" two
-shell_begin retried -num_containers 2 -localize_files "$place/work/try.sh" -shell_env "TRIES=$place/work/tries" \
+    -shell_script "$shared/work/wait.sh" -shell_args "$shared/work/go-promoted" two
+shell_begin retried -num_containers 2 -localize_files "$shared/work/try.sh" -shell_env "TRIES=$shared/work/tries" \
     -shell_command 'bash try.sh' -container_retry_policy 2 -container_retry_error_codes 7,8 -container_max_retries 3 \
     -container_retry_interval 200
 shell_begin docker -shell_env YARN_CONTAINER_RUNTIME_TYPE=docker -shell_command true
@@ -90,7 +90,7 @@ trap 'echo "$1 $2 has heard TERM"; exit 0' TERM
 echo "$1 is there"
 while :; do sleep 0.1; done
 END
-shell_begin signals -localize_files "$place/work/signals.sh" -shell_args one two -shell_command 'exec bash signals.sh'
+shell_begin signals -localize_files "$shared/work/signals.sh" -shell_args one two -shell_command 'exec bash signals.sh'
 shell_begin kept -num_containers 2 -keep_containers_across_application_attempts -attempt_failures_validity_interval 60000 \
     -shell_command "$(until_file 'go-\$CONTAINER_ID')"
 shell_begin killed -num_containers 2 -shell_command 'exec sleep 1000'

@@ -9,8 +9,8 @@ jobs_of=(tez spark)
 . "$(dirname "$0")/core.sh"
 
 core_cluster
-need 'Tez is available' tez_place
-need 'PySpark is available' spark_place
+need 'Tez is available' tez_install
+need 'PySpark is available' spark_install
 tez_configure
 core_jobs
 tez_job

@@ -18,14 +18,14 @@ full=$((10 * unit - 20)) # ten units minus the memory of the interpreter
 over=$((node_mb * 95 / 100 - full - 16))
 
 ms() { date +%s%3N; }
-log_of() { existing "$place/node$1/logs/*/$(app_id "$2")/$3/stdout"; } # NODE APP ID
+log_of() { existing "$shared/node$1/logs/*/$(app_id "$2")/$3/stdout"; } # NODE APP ID
 app_id() { cat "$dir/app.$1"; }                                  # APP
-want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: sets the memory that the process of APP must use
+want() { echo "$2" >"$shared/$1.part" && mv "$shared/$1.part" "$shared/$1"; } # APP MIB: sets the memory that the process of APP must use
 containers() { light "containers?app=$1" | jq -r ".[] | $2"; }   # APP JQ-EXPRESSION
 held() { containers "$1" 'select(.node) | .id' | sort; }         # APP
 # Requests ten units on this node only. The container runs grower.py of the application.
 ask_for() { # APP NODE [KEY=VALUE]
-    local cmd="exec python3 $place/grower.py $place/$1"
+    local cmd="exec python3 $shared/grower.py $shared/$1"
     light "ask?app=$1&n=1&mb=$((10 * unit))&host=node0$2&strict=1&cmd=$(jq -rn --arg c "$cmd" '$c | @uri')${3:+&$3}" |
         jq -r .app >"$dir/app.$1"
 }
@@ -43,7 +43,7 @@ jobs_fs=local # times are measured, and no file is fetched
 # root submits the applications here, but a node of nmd does not run containers as root.
 need 'a cluster can be configured' jobs_configure yarn.scheduler.minimum-allocation-mb=4 \
     "$lce.nonsecure-mode.limit-users=true" "$lce.nonsecure-mode.local-user=$job_user"
-install -m 755 "$(dirname "$0")/../vm/data/grower.py" "$place/"
+install -m 755 "$(dirname "$0")/../vm/data/grower.py" "$shared/"
 java_node_start 4
 need 'a stock ResourceManager answers' rm_again
 need "the host's memory can be simulated" node_proc_start 2000 2
@@ -159,8 +159,8 @@ light "end?app=a4&container=$a4" >/dev/null
 check "B's opportunistic container runs on the Java NodeManager when A has ended" wait_until 30 state_is b4 "$b4" 'RUNNING RUNNING'
 b4_waited=$(($(ms) - since4))
 for app in a1 b1 a4 b4; do light "finish?app=$app" >/dev/null; done
-nobody_left() { ! pgrep -f "$place/grower.py" >/dev/null; }
-check 'all containers end when their applications end' wait_until 30 nobody_left
+no_grower_runs() { ! pgrep -f "$shared/grower.py" >/dev/null; }
+check 'all containers end when their applications end' wait_until 30 no_grower_runs
 
 diag "a node of $node_mb MiB, where A is guaranteed $((10 * unit)) and uses $unit; then B requests $((10 * unit)):" "$(table_head)" \
     "$(table_nmd "$b1_waited" $((decided - crossed)) $((gone - decided)) "$beside" "$alone")" \

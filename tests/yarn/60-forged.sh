@@ -9,8 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'only root can start containers as other users'
-open_place
-node_dirs_in_place
+make_shared_dir
+set_node_dirs
 chmod 755 "$dir"
 proxy_port=$(free_port)
 rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \

@@ -10,9 +10,9 @@
 
 [ "$(id -u)" = 0 ] || skip_all 'only root can start containers as other users'
 timeout=12 # seconds after which nmd ends a worker without progress; longer than all starts together
-open_place
-mkdir -m 1777 "$place/files"
-rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2" \
+make_shared_dir
+mkdir -m 1777 "$shared/files"
+rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$shared/local" "yarn.nodemanager.log-dirs=$shared/logs1,$shared/logs2" \
     yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users=false yarn.nodemanager.resource.cpu-vcores=32 \
     "nmd.yarn.localizer-timeout-ms=${timeout}000" \
     yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
@@ -24,7 +24,7 @@ END
 need 'nmd starts' node_start
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
-done < <(python3 "$(dirname "$0")/slow-user.py" "${rm_ports[2]}" node07 "$node_port" "$nmd_pid" "$place/files" "$place/local" \
+done < <(python3 "$(dirname "$0")/slow-user.py" "${rm_ports[2]}" node07 "$node_port" "$nmd_pid" "$shared/files" "$shared/local" \
     "$timeout" 2>"$dir/slow-user.err")
 is 'the application master has sent all its requests' "$(cat "$dir/slow-user.err")" ''
 c=$(nmctl list --all --json | jq -r '[.[] | select(.id | endswith("_000021")) | .id][0]')

@@ -13,38 +13,38 @@
 
 [ "$(id -u)" = 0 ] || skip_all 'only root can start containers as other users'
 need "Maven has Hadoop's client" hdfs_find "$NMD_TEST_BUILD/java/hdfs"
-open_place
-node_dirs_in_place
+make_shared_dir
+set_node_dirs
 chmod 755 "$dir"
 # The user of the container must be able to read all of these files. The cluster's configuration comes first on the class path.
-mkdir "$place/lib" "$place/bin" "$place/stage"
+mkdir "$shared/lib" "$shared/bin" "$shared/stage"
 IFS=: read -r -a jars <<<"${hdfs_classpath#*:}"
-need 'the jars exist' cp "${jars[@]}" "$place/lib/"
-cat >"$place/bin/hadoop" <<'END'
+need 'the jars exist' cp "${jars[@]}" "$shared/lib/"
+cat >"$shared/bin/hadoop" <<'END'
 #!/bin/sh
 [ -n "$JAVA_HOME" ] || { echo 'JAVA_HOME is not set' >&2; exit 1; }
 [ "$1" = fs ] && shift
 echo "$HADOOP_USER_NAME $HADOOP_CONF_DIR $(ulimit -d)" >"${0%/bin/*}/seen/by"
 exec "$JAVA_HOME/bin/java" "-Xmx$HADOOP_HEAPSIZE_MAX" -cp "$HADOOP_CONF_DIR:${0%/bin/*}/lib/*" org.apache.hadoop.fs.FsShell "$@"
 END
-install -d -m 1777 "$place/seen"
-chmod 755 "$place/bin/hadoop"
-chmod -R a+rX "$place"
-echo 'what is behind the mount table' >"$place/stage/text"
+install -d -m 1777 "$shared/seen"
+chmod 755 "$shared/bin/hadoop"
+chmod -R a+rX "$shared"
+echo 'what is behind the mount table' >"$shared/stage/text"
 # names that a URI encodes, patterns of Hadoop's shell, and names that other programs would interpret as options or commands
 names=('a=b+c' 'a b' 'ü' 'a%20b' 'x[1]' '{a,b}' 'a\b' 'a?*' 'a^]' 'a#b' '-rf' "\$(id)';")
 for name in "${names[@]}"; do
-    echo "this is $name" >"$place/stage/$name"
+    echo "this is $name" >"$shared/stage/$name"
 done
-echo 'this is another' >"$place/stage/a1b"
+echo 'this is another' >"$shared/stage/a1b"
 JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME
 unset HADOOP_CONF_DIR HADOOP_HEAPSIZE_MAX HADOOP_USER_NAME
 rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
     yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
-    "nmd.fetch-command.viewfs=$place/bin/hadoop fs -get {uri} {target}"
-write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$place/tmp" \
-    "fs.viewfs.mounttable.all.link./stage=file://$place/stage"
+    "nmd.fetch-command.viewfs=$shared/bin/hadoop fs -get {uri} {target}"
+write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$shared/tmp" \
+    "fs.viewfs.mounttable.all.link./stage=file://$shared/stage"
 chmod -R a+rX "$conf"
 need "the host's memory can be simulated" node_proc_start 4000 2
 node_configure
@@ -58,7 +58,7 @@ c=$(nmctl list --all --json | jq -r '.[0].id')
 is 'the container finds the fetched files unchanged' "$(nmctl logs "$c")" "what is behind the mount table
 $(printf 'this is %s\n' "${names[@]}")"
 is "the fetch command ran as the submitter, with the cluster's configuration and without a limit on memory" \
-    "$(cat "$place/seen/by")" "ada $conf unlimited"
+    "$(cat "$shared/seen/by")" "ada $conf unlimited"
 nmd_stop
 is 'nmd ends with exit status 0' "$?" 0
 done_testing

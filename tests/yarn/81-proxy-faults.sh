@@ -8,7 +8,7 @@
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "$0")/proxied.sh"
 
-own=$place/node1 job_deadline=200 # opportunistic maps get only the CPU time that other processes leave
+own=$shared/node1 job_deadline=200 # opportunistic maps get only the CPU time that other processes leave
 # The proxy's keys are replaced every second, so that all these tests also include several replacements.
 node() {
     nmd_node_start 1 yarn.nodemanager.amrmproxy.address=node01:8049 \

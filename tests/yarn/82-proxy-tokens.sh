@@ -11,7 +11,7 @@
 
 roll=yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
 expiry=yarn.am.liveness-monitor.expiry-interval-ms
-own=$place/node1
+own=$shared/node1
 # The proxy's keys are replaced as often as the node's configuration permits. The ResourceManager's keys are replaced as often
 # as possible for a master that must start before its token expires. With the ResourceManager's recovery, the only difference is
 # that keys are stored.
@@ -25,14 +25,14 @@ node() {
 # Creates a configuration for the shell's application master. In this configuration, the proxy's address replaces the
 # ResourceManager's address.
 master_conf() {
-    cp -r "$conf" "$place/master-conf" || return
-    sed -i '/<\/configuration>/d' "$place/master-conf/yarn-site.xml"
-    { property yarn.resourcemanager.scheduler.address node01:8049; echo '</configuration>'; } >>"$place/master-conf/yarn-site.xml"
-    chmod -R a+rX "$place/master-conf"
+    cp -r "$conf" "$shared/master-conf" || return
+    sed -i '/<\/configuration>/d' "$shared/master-conf/yarn-site.xml"
+    { property yarn.resourcemanager.scheduler.address node01:8049; echo '</configuration>'; } >>"$shared/master-conf/yarn-site.xml"
+    chmod -R a+rX "$shared/master-conf"
 }
 
 need 'a cluster can be configured' jobs_configure "$distributed=true" "$roll=37" "$expiry=12000" \
-    "yarn.application.classpath=$place/master-conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
+    "yarn.application.classpath=$shared/master-conf,$shared/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
     yarn.resourcemanager.connect.max-wait.ms=60000 yarn.resourcemanager.connect.retry-interval.ms=200 \
     yarn.resourcemanager.am.max-attempts=1
 need 'the application master has its own configuration' master_conf
@@ -40,7 +40,7 @@ need 'a stock ResourceManager answers' rm_again
 need "the host's memory can be simulated" node_proc_start 6000 4
 need 'nmd starts' node
 need 'nmd registers' wait_until 30 node_is 1 RUNNING
-cd "$place/work" || exit
+cd "$shared/work" || exit
 
 # ---- opportunistic containers that the node places ----
 

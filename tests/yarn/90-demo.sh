@@ -21,12 +21,12 @@ built_tree "$dir/tree"
 export NMD_DEMO_MAPS=4 # the only difference from the documents
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
 # Finds the directory of the jobs' user, which is in the command line of the job.
-place=''
-find_place() {
-    place=$(pgrep -af "nmd-place.*$dir/tmp/nmd-demo-yarn" | grep -oE -m 1 '/tmp/nmd-place\.[A-Za-z0-9]+' | head -n 1)
-    [ -n "$place" ]
+shared=''
+find_shared_dir() {
+    shared=$(pgrep -af "nmd-shared.*$dir/tmp/nmd-demo-yarn" | grep -oE -m 1 '/tmp/nmd-shared\.[A-Za-z0-9]+' | head -n 1)
+    [ -n "$shared" ]
 }
-nothing_left() { [ -z "$(left_behind)" ] && [ ! -e "${place:-/none}" ]; }
+nothing_left() { [ -z "$(left_behind)" ] && [ ! -e "${shared:-/none}" ]; }
 
 (cd "$dir/tree" && TMPDIR=$dir/tmp ./demo yarn) >"$dir/out" 2>"$dir/err" </dev/null
 is 'the demo runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
@@ -56,7 +56,7 @@ apart=$!
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
 need 'a second demo runs' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
-need "the directory of the second demo's jobs is known" find_place
+need "the directory of the second demo's jobs is known" find_shared_dir
 kill -INT "$pid"
 wait "$pid"
 is 'Ctrl-C ends the second demo with status 130' $? 130

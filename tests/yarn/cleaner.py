@@ -17,11 +17,11 @@ import time
 from master import begin, cluster, container_token, context, fact, nm_token, start, within
 from wire import message, number
 
-place, local = sys.argv[4], sys.argv[5]
+shared, local = sys.argv[4], sys.argv[5]
 USER = "games"  # an account that every Debian has
 ARCHIVE, PRIVATE = 1, 2
 AGAIN = 11  # seconds after which nmd checks an unpacked tree again
-path = f"{place}/t.tgz"
+path = f"{shared}/t.tgz"
 
 
 def pack():
@@ -42,7 +42,7 @@ def resource():
 
 def run(n, command):
     """Returns the output of a container's command, and whether the command succeeded."""
-    out = f"{place}/out-{n}"
+    out = f"{shared}/out-{n}"
     start(container_token(n, submitter=USER, memory=16), bearer=nm_token(1, submitter=USER),
           what=context(f"( {command} ) >{out} 2>&1", resource()))
     within(30, lambda: n in cluster.ends)

@@ -22,7 +22,7 @@ succeeds() { # NAME
     is "$1 succeeds" "$?" 0 || job_trouble "$1"
 }
 run_as() { # NAME: prints the users that owned the processes' directories
-    find "$place"/node?/logs/*/"application_$(job_id "$1")" -maxdepth 1 -name 'container_*' -printf '%u\n' | sort -u
+    find "$shared"/node?/logs/*/"application_$(job_id "$1")" -maxdepth 1 -name 'container_*' -printf '%u\n' | sort -u
 }
 
 queue_of() { rm_get "apps/application_$(job_id "$1")" | jq -r '.app.queue | ltrimstr("root.")'; } # NAME: without "root."
@@ -167,7 +167,7 @@ core_jobs() {
 
 # ---- after the jobs ------------------------------------------------------------------------------------
 
-nothing_left() { [ -z "$(find "$place"/node?/local -path '*appcache/*' -print -quit)" ]; }
+nothing_left() { [ -z "$(find "$shared"/node?/local -path '*appcache/*' -print -quit)" ]; }
 core_end() {
     local n
     check 'nmd removes the local files of the jobs' wait_until 30 nothing_left

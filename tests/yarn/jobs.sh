@@ -36,7 +36,7 @@ jobs_fetch >&2 || { not_ok 'all parts of Hadoop for the jobs are available: see 
 own_network
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
-open_place # called first, so that the place is removed when no process writes to it any more
+make_shared_dir # called first, so that the directory is removed when no process writes to it any more
 
 users=(alice "o.neil\$")
 job_user=alice
@@ -48,10 +48,10 @@ small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -D
 [[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
 # Uses exec, so that $! is the command's PID if the function runs in the background.
 as_user() {
-    exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$place" "$@"
+    exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$shared" "$@"
 }
-# The first user's home is $place/work.
-home_of() { if [ "$1" = alice ]; then echo "$place/work"; else echo "$place/home/$1"; fi; } # USER
+# The first user's home is $shared/work.
+home_of() { if [ "$1" = alice ]; then echo "$shared/work"; else echo "$shared/home/$1"; fi; } # USER
 
 # ---- the cluster ----
 
@@ -59,36 +59,36 @@ home_of() { if [ "$1" = alice ]; then echo "$place/work"; else echo "$place/home
 jobs_accounts() {
     local name id=64101 file
     for file in passwd group; do
-        cp "/etc/$file" "$place/$file"
+        cp "/etc/$file" "$shared/$file"
     done
     for name in "${users[@]}"; do
-        echo "$name:x:$id:$id::$(home_of "$name"):/bin/sh" >>"$place/passwd"
-        echo "$name:x:$id:" >>"$place/group"
+        echo "$name:x:$id:$id::$(home_of "$name"):/bin/sh" >>"$shared/passwd"
+        echo "$name:x:$id:" >>"$shared/group"
         id=$((id + 1))
     done
     for file in passwd group; do
-        mount --bind "$place/$file" "/etc/$file" || return
+        mount --bind "$shared/$file" "/etc/$file" || return
     done
 }
 # Creates the files that the users of the jobs read (libraries, configuration, names) and the directories that they write to.
-jobs_place() {
+jobs_install() {
     local jar name
     jobs_accounts || return
-    mkdir "$place/lib" "$place/conf" || return
-    install -d -m 1777 "$place/staging" "$place/tmp" "$place/home"
+    mkdir "$shared/lib" "$shared/conf" || return
+    install -d -m 1777 "$shared/staging" "$shared/tmp" "$shared/home"
     for name in "${users[@]}"; do
         install -d -o "$name" "$(home_of "$name")" || return
     done
     IFS=: read -r -a jars <<<"$stock_classpath"
     for jar in "${jars[@]}"; do
-        cp -n "$jar" "$place/lib/" || return
+        cp -n "$jar" "$shared/lib/" || return
     done
-    chmod -R a+rX "$place/lib"
-    printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$place/hosts"
-    printf '127.0.1.%d node%02d\n' 1 1 2 2 3 3 4 4 >>"$place/hosts"
-    mount --bind "$place/hosts" /etc/hosts
+    chmod -R a+rX "$shared/lib"
+    printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$shared/hosts"
+    printf '127.0.1.%d node%02d\n' 1 1 2 2 3 3 4 4 >>"$shared/hosts"
+    mount --bind "$shared/hosts" /etc/hosts
 }
-# Mounts a small file system on the directory. It is unmounted before the suite's place is removed.
+# Mounts a small file system on the directory. It is unmounted before $shared is removed.
 small_file_system() { # DIRECTORY MIB
     mkdir -p "$1" && { mountpoint -q "$1" || mount -t tmpfs -o "size=$2m,mode=755" nmd-test "$1"; }
 }
@@ -96,30 +96,30 @@ unmount_all() { # DIRECTORY: unmounts all file systems below the directory
     awk -v below="$1/" 'index($5, below) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
         while read -r mounted; do umount -l "$mounted"; done
 }
-at_exit 'unmount_all "$place"'
+at_exit 'unmount_all "$shared"'
 # The three local directories and two log directories of a node, in the format of its configuration.
 disks=(1 2 3) log_disks=(1 2) disk_mib=256 log_disk_mib=64
 node_disks() { # N
-    local own=$place/node$1 disk
+    local own=$shared/node$1 disk
     for disk in "${disks[@]}"; do small_file_system "$own/local/$disk" "$disk_mib" || return; done
     for disk in "${log_disks[@]}"; do small_file_system "$own/logs/$disk" "$log_disk_mib" || return; done
 }
 listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: prints the words with $prefix before each
-local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
-log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
+local_dirs_of() { local prefix=$shared/node$1/local/; listed "${disks[@]}"; } # N
+log_dirs_of() { local prefix=$shared/node$1/logs/; listed "${log_disks[@]}"; } # N
 # Prints the file that matches the pattern. The file may appear shortly after its container is reported as running.
 existing() { wait_until 20 compgen -G "$1"; compgen -G "$1" | head -n 1; } # PATTERN
 # Prints the map outputs whose data and index are in different local directories, while their application runs.
 outputs_apart() {
     local data
-    for data in "$place"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
+    for data in "$shared"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
         [ ! -e "$data" ] || [ -e "$data.index" ] || basename "$(dirname "$data")"
     done
 }
 # Prints the log directories of an application's containers on a node.
 logs_of() { # N APPLICATION-ID [CONTAINER-ID]
     local found
-    for found in "$place/node$1/logs"/*/"$2"/${3:-container_*}; do
+    for found in "$shared/node$1/logs"/*/"$2"/${3:-container_*}; do
         [ ! -e "$found" ] || echo "$found"
     done
 }
@@ -137,8 +137,8 @@ container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.
     "$lce.cgroups.hierarchy=/hadoop-yarn" "$lce.cgroups.mount=false" "$lce.cgroups.strict-resource-usage=false")
 # Writes the files of the cluster that all nodes use. The names of the nodes are not in a domain, so Hadoop must use addresses.
 jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-scheduler.xml
-    local fs=file:/// staging=$place/staging
-    jobs_place || return
+    local fs=file:/// staging=$shared/staging
+    jobs_install || return
     if [ "$jobs_fs" = hdfs ]; then
         hdfs_configure_one
         hdfs_find "$NMD_TEST_BUILD/java/hdfs" || return
@@ -157,11 +157,11 @@ jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-sch
         "$cs.root.$jobs_queue_xml.maximum-capacity=100" "$cs.root.$jobs_queue_xml.user-limit-factor=100" \
         yarn.acl.enable=true "yarn.admin.acl=root operators" yarn.log-aggregation-enable=true \
         "${container_executor[@]}" "$@"
-    cp "$place/hosts" "$dir/hosts"
+    cp "$shared/hosts" "$dir/hosts"
     chmod a+rx "$dir"
-    write_conf "$conf/core-site.xml" "fs.defaultFS=$fs" "hadoop.tmp.dir=$place/tmp/hadoop-\${user.name}" hadoop.http.staticuser.user=root
-    write_conf "$conf/mapred-site.xml" mapreduce.framework.name=yarn "mapreduce.application.classpath=$place/lib/*" \
-        "yarn.app.mapreduce.am.staging-dir=$staging" "mapreduce.cluster.local.dir=$place/tmp/mapred-\${user.name}" \
+    write_conf "$conf/core-site.xml" "fs.defaultFS=$fs" "hadoop.tmp.dir=$shared/tmp/hadoop-\${user.name}" hadoop.http.staticuser.user=root
+    write_conf "$conf/mapred-site.xml" mapreduce.framework.name=yarn "mapreduce.application.classpath=$shared/lib/*" \
+        "yarn.app.mapreduce.am.staging-dir=$staging" "mapreduce.cluster.local.dir=$shared/tmp/mapred-\${user.name}" \
         mapreduce.map.memory.mb=256 mapreduce.reduce.memory.mb=256 yarn.app.mapreduce.am.resource.mb=256 \
         "mapred.child.java.opts=-Xmx96m $small" "yarn.app.mapreduce.am.command-opts=-Xmx160m $small" \
         mapreduce.task.io.sort.mb=8 mapreduce.map.speculative=false mapreduce.reduce.speculative=false \
@@ -183,7 +183,7 @@ hdfs_start_jobs() {
 }
 # Copies the cluster's configuration for a node and adds the node's own properties. The last of several values applies.
 node_files() { # N PORT NAME=VALUE...
-    local n=$1 name=node0$1 own=$place/node$1 port=$2 pair
+    local n=$1 name=node0$1 own=$shared/node$1 port=$2 pair
     shift 2
     mkdir -p "$own"
     node_disks "$n" || return
@@ -204,7 +204,7 @@ node_mb=2304 # one application master and seven tasks fit
 # Starts Hadoop's own NodeManager as the jobs' user, because its containers run as the same user.
 java_nodes=()
 java_node_start() { # N [NAME=VALUE...]
-    local n=$1 port=7${1}01 own=$place/node$1
+    local n=$1 port=7${1}01 own=$shared/node$1
     shift
     node_files "$n" "$port" "yarn.nodemanager.bind-host=127.0.1.$n" "yarn.nodemanager.localizer.address=node0$n:$((port + 1))" \
         "yarn.nodemanager.collector-service.address=node0$n:$((port + 3))" "yarn.nodemanager.container-executor.class=$default_executor" \
@@ -212,7 +212,7 @@ java_node_start() { # N [NAME=VALUE...]
     chown "$job_user" "$own"/local/* "$own"/logs/*
     install -d -o "$job_user" "$own/recovery" "$own/tmp"
     as_user java -Xmx256m "-Dhadoop.log.dir=$own/logs" "-Djava.io.tmpdir=$own/tmp" $small \
-        --add-opens=java.base/java.lang=ALL-UNNAMED -cp "$own/conf:$place/lib/*" \
+        --add-opens=java.base/java.lang=ALL-UNNAMED -cp "$own/conf:$shared/lib/*" \
         org.apache.hadoop.yarn.server.nodemanager.NodeManager </dev/null >>"$dir/java$n.log" 2>&1 &
     java_nodes[n]=$!
 }
@@ -239,7 +239,7 @@ nmd_node_start() { # N [NAME=VALUE...]
     mkdir -p "$own/state" "$own/run"
     "$NMD" --config "$nmd_conf" --socket "$own/nmd.sock" --state-dir "$own/state" --runtime-dir "$own/run" \
         --slice "nmdtest${$}n$n.slice" --backend direct ${node_proc:+--node-proc "$node_proc"} \
-        --yarn-conf "$place/node$n/conf" </dev/null >>"$dir/nmd$n.log" 2>&1 &
+        --yarn-conf "$shared/node$n/conf" </dev/null >>"$dir/nmd$n.log" 2>&1 &
     nmd_nodes[n]=$!
     NMD_SOCKET=$own/nmd.sock
     patient_until "nmd does not answer" "${nmd_nodes[n]}=$dir/nmd$n.log" -- nmctl status
@@ -262,7 +262,7 @@ job_begin() { # NAME CLASS ARG...
     local name=$1
     shift
     as_user timeout -k 5 "${job_deadline:-100}" java -Xmx256m "-Djava.io.tmpdir=$(home_of "$job_user")" $small \
-        -cp "$conf:${job_libs:-$place/lib}/*" "$@" </dev/null >"$dir/$name.log" 2>&1 &
+        -cp "$conf:${job_libs:-$shared/lib}/*" "$@" </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
 }
 job_ends() { # waits for the end of the job, and returns its exit status
@@ -286,8 +286,8 @@ job_trouble() { # NAME: prints the last output of the job and its application ma
     local file
     diag "the end of the job's log:" "$(tail -n 25 "$dir/$1.log")"
     [ -n "$(job_id "$1")" ] || return 0
-    for file in "$place"/node?/logs/*/"application_$(job_id "$1")"/container_*_000001/{syslog,stderr,stdout}; do
-        [ ! -s "$file" ] || diag "the end of ${file#"$place"/}:" "$(tail -n 12 "$file")"
+    for file in "$shared"/node?/logs/*/"application_$(job_id "$1")"/container_*_000001/{syslog,stderr,stdout}; do
+        [ ! -s "$file" ] || diag "the end of ${file#"$shared"/}:" "$(tail -n 12 "$file")"
     done
 }
 
@@ -301,8 +301,8 @@ master_mb=256 # of shell_begin's applications
 shell_begin() { # NAME OPTION...
     local name=$1
     shift
-    job_begin "$name" "-Duser.home=$place/work" org.apache.hadoop.yarn.applications.distributedshell.Client \
-        -jar "$place"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory "$master_mb" \
+    job_begin "$name" "-Duser.home=$shared/work" org.apache.hadoop.yarn.applications.distributedshell.Client \
+        -jar "$shared"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory "$master_mb" \
         -container_memory 128 "$@"
     shells[$name]=$job_pid
     job_pid=''
@@ -333,5 +333,5 @@ run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l
 log_of() { existing "$own/logs/*/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
 has_printed() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
 # Prints a command that runs until the file NAME exists in its user's directory. NAME may contain the container's id.
-until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
-let_go() { touch "$place/work/$1"; }
+until_file() { echo "until [ -e $shared/work/$1 ]; do sleep 0.1; done; echo over"; }
+let_go() { touch "$shared/work/$1"; }

@@ -17,10 +17,10 @@ node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.no
     yarn.nodemanager.opportunistic-containers-use-pause-for-preemption=true
     yarn.resourcemanager.connect.retry-interval.ms=200)
 
-# Sets node_dirs to the properties for three local directories and two log directories. Must be called after open_place.
-node_dirs_in_place() {
-    node_dirs=("yarn.nodemanager.local-dirs=$place/local1,$place/local2,$place/local3"
-        "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2")
+# Sets node_dirs to the properties for three local directories and two log directories. Must be called after make_shared_dir.
+set_node_dirs() {
+    node_dirs=("yarn.nodemanager.local-dirs=$shared/local1,$shared/local2,$shared/local3"
+        "yarn.nodemanager.log-dirs=$shared/logs1,$shared/logs2")
 }
 
 node_configure() {

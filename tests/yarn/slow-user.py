@@ -20,7 +20,7 @@ import time
 from master import (CLUSTER, begin, cluster, container, container_token, context, fact, nm_token, start, stop, within)
 from wire import message, number
 
-nmd, place, local, timeout = int(sys.argv[4]), sys.argv[5], sys.argv[6], int(sys.argv[7])
+nmd, shared, local, timeout = int(sys.argv[4]), sys.argv[5], sys.argv[6], int(sys.argv[7])
 SLOW, OTHER = "games", "mail"  # accounts that every Debian has; another account fetches PUBLIC resources
 PUBLIC, PRIVATE = 1, 2
 STARTS = 5
@@ -67,7 +67,7 @@ def drops(name, visibility):
 
 def small_file(name):
     """Creates a file of 1 KB that has not been requested before."""
-    path = f"{place}/{name}"
+    path = f"{shared}/{name}"
     with open(path, "wb") as f:
         f.write(bytes(1024))
     st = os.stat(path)
@@ -81,7 +81,7 @@ def begin_container(n, user, application, what):
 
 def seconds_to_start(n):
     """Returns the time from the call until the command of the container runs."""
-    mark = f"{place}/runs-{n}"
+    mark = f"{shared}/runs-{n}"
     what = context(f"cat it >/dev/null && touch {mark}; exec sleep 600", small_file(f"file-{n}"))
     begun = time.time()
     answer = begin_container(n, OTHER, 2, what)
@@ -132,7 +132,7 @@ def stop_as(user, pids):
 
 def hoard(n):
     """Runs a container that leaves many files."""
-    made = f"{place}/made-{n}"
+    made = f"{shared}/made-{n}"
     # double quotes of the launch script, so that the inner shell expands the variables
     makes = rf"for d in {{1..{DIRS}}}; do mkdir \$d && (cd \$d && touch {{1..{FILES}}}); done; touch {made}"
     fact("the slow user has a container with many files",

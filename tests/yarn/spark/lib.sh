@@ -14,11 +14,11 @@ spark_fetch() {
         "$spark_here/../../deps" --python "$spark_installed" spark
     ) 9>"$NMD_TEST_BUILD/java/lock"
 }
-spark_place() {
+spark_install() {
     local found
-    mkdir "$place/spark" || return
+    mkdir "$shared/spark" || return
     found=$(echo "$spark_installed"/lib/python3.*/site-packages/pyspark)
-    mount --bind "$found" "$place/spark" && install -m 755 "$spark_here/job.py" "$place/spark-job.py"
+    mount --bind "$found" "$shared/spark" && install -m 755 "$spark_here/job.py" "$shared/spark-job.py"
 }
 # Submits a job with its own environment, from which spark-submit gets all paths.
 spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
@@ -26,14 +26,14 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     shift
     while [ "$1" != -- ]; do options+=(--conf "$1"); shift; done
     shift
-    as_user SPARK_HOME="$place/spark" HADOOP_CONF_DIR="$conf" YARN_CONF_DIR="$conf" SPARK_LOCAL_DIRS="$(home_of "$job_user")" \
-        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 200 "$place/spark/bin/spark-submit" --master yarn \
-        --driver-memory 512m --executor-memory 512m --conf "spark.yarn.jars=local:$place/spark/jars/*" \
+    as_user SPARK_HOME="$shared/spark" HADOOP_CONF_DIR="$conf" YARN_CONF_DIR="$conf" SPARK_LOCAL_DIRS="$(home_of "$job_user")" \
+        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 200 "$shared/spark/bin/spark-submit" --master yarn \
+        --driver-memory 512m --executor-memory 512m --conf "spark.yarn.jars=local:$shared/spark/jars/*" \
         --conf spark.yarn.am.memory=512m --conf spark.ui.enabled=false --conf "spark.driver.extraJavaOptions=$small" \
         --conf "spark.executor.extraJavaOptions=$small" --conf "spark.yarn.am.extraJavaOptions=$small" \
         --conf spark.yarn.submit.waitAppCompletion=true --conf spark.yarn.report.interval=300ms \
         --conf spark.yarn.scheduler.heartbeat.interval-ms=300 --conf spark.scheduler.maxRegisteredResourcesWaitingTime=5s \
-        --name "$name: 100% of \"it\"" "${options[@]}" "$place/spark-job.py" hdfs:///tmp/words "hdfs:///tmp/$name" "$@" \
+        --name "$name: 100% of \"it\"" "${options[@]}" "$shared/spark-job.py" hdfs:///tmp/words "hdfs:///tmp/$name" "$@" \
         </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
     aside "$name"

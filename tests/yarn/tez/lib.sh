@@ -16,22 +16,22 @@ tez_fetch() {
     ) 9>"${tez_classpath%/*}/lock"
 }
 # Copies the jars to a directory that the users of the jobs can read.
-tez_place() {
+tez_install() {
     local jar
     local -a jars
-    mkdir -p "$place/tez"
+    mkdir -p "$shared/tez"
     IFS=: read -r -a jars <"$tez_classpath"
     for jar in "${jars[@]}"; do
-        cp -n "$jar" "$place/tez/" || return
+        cp -n "$jar" "$shared/tez/" || return
     done
-    chmod -R a+rX "$place/tez"
+    chmod -R a+rX "$shared/tez"
 }
 
 # Configures Tez to fetch outputs from nm-shuffle instead of reading local disks, and to spill in tasks.
 tez_configure() {
     local opens=--add-opens=java.base/java.lang=ALL-UNNAMED # the Guice version of its web service needs this
     local staging_uri=/tmp/tez-staging
-    write_conf "$conf/tez-site.xml" tez.ignore.lib.uris=true "tez.cluster.additional.classpath.prefix=$conf:$place/tez/*" \
+    write_conf "$conf/tez-site.xml" tez.ignore.lib.uris=true "tez.cluster.additional.classpath.prefix=$conf:$shared/tez/*" \
         "tez.staging-dir=$staging_uri" tez.am.resource.memory.mb=384 tez.task.resource.memory.mb=256 \
         "tez.am.launch.cmd-opts=-Xmx192m $small $opens" "tez.task.launch.cmd-opts=-Xmx160m $small $opens" \
         tez.runtime.optimize.local.fetch=false tez.runtime.io.sort.mb=8 tez.am.am-rm.heartbeat.interval-ms.max=250 \
@@ -46,19 +46,19 @@ tez_counter() { sed -nE "s/.*[[:space:]]$1=([0-9]+).*/\1/p" "$dir/tez.log" | tai
 counted() { tr -s ' ' '\n' | sort | uniq -c | awk '{ print $2 "\t" $1 }' | sort; }
 tez_job() {
     local file
-    mkdir "$place/work/text"
+    mkdir "$shared/work/text"
     for file in 1 2 3; do
         awk -v seed="$file" 'BEGIN { srand(seed); for (i = 0; i < 60000; i++) print "w" int(200 * rand()), "many" int(20000 * rand()) }' \
-            >"$place/work/text/$file"
+            >"$shared/work/text/$file"
     done
-    job_libs=$place/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 \
-        "file://$place/work/text" "file://$place/work/counted" 2
+    job_libs=$shared/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 \
+        "file://$shared/work/text" "file://$shared/work/counted" 2
     while kill -0 "$job_pid" 2>/dev/null; do outputs_apart; sleep 0.2; done >"$dir/apart"
     job_ends
     is 'Tez: the job succeeds' "$?" 0 || job_trouble tez
     is 'Tez: the job counts the words' \
-        "$(cat "$place"/work/counted/part-* | sort | md5sum)" "$(cat "$place"/work/text/* | counted | md5sum)"
-    check 'Tez: the result is sorted' sort -s -n -c -k 2,2 "$place"/work/counted/part-*
+        "$(cat "$shared"/work/counted/part-* | sort | md5sum)" "$(cat "$shared"/work/text/* | counted | md5sum)"
+    check 'Tez: the result is sorted' sort -s -n -c -k 2,2 "$shared"/work/counted/part-*
     at_least 'Tez: outputs are fetched over the network' "$(tez_counter SHUFFLE_BYTES)" 100000
     is 'Tez: no output is read from the local disk' "$(tez_counter SHUFFLE_BYTES_DISK_DIRECT)" 0
     is 'Tez: no fetch has failed' "$(tez_counter NUM_FAILED_SHUFFLE_INPUTS)" 0
