@@ -91,7 +91,7 @@ void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops 
 /* Returns the upstream's details() for `who`: a new reference to an object. Without an upstream the object is empty.
  * NULL: out of memory. */
 json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users);
-/* Writes the metrics that only this kind of upstream has. */
+/* Writes the upstream's own metrics with its function `metrics`. */
 void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w);
 /* Calls get() of the view with the question's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
 int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,

@@ -13,7 +13,7 @@
  *                containers are killed as necessary.
  *
  * So passing delays the head by at most backfill_usec plus the time until the killed containers have ended. Containers
- * pass only if the CPU that the head requests stays free. If CPU is the short resource, no container passes, since
+ * pass only if the CPU that the head requests stays free. If CPU is the scarce resource, no container passes, since
  * containers are not killed for CPU. Application masters don't pass, because they are never victims.
  *
  * After a restart, nmd does not know which containers have passed. These containers keep running as if they had started

@@ -8,7 +8,7 @@
  * consecutive samples over beta starts again after each victim. Kills have a budget. Waiting is bounded, too: a victim
  * that has not ended after NM_STUCK_USEC is neither credited nor waited for.
  *
- * Memory may not settle for too long. If use exceeds the middle between beta and the capacity, the kernel could start
+ * Memory must not settle for too long. If use exceeds the middle between beta and the capacity, the kernel could start
  * to kill before two samples were taken. In that range a single sample taken after the victims' end is enough.
  *
  * Room for guaranteed containers needs no settling or samples, because its computation credits pending resources
@@ -39,8 +39,8 @@ static void count_over_beta(struct nm_round *r)
         p->cpu_over++;
 }
 
-/* Returns whether all victims have ended. The effect of a worker's reclaim is known only when the reclaim is complete,
- * so memory does not settle before, for at most NM_STUCK_USEC. */
+/* Returns whether all victims have ended. The effect of a worker's reclaim is known only when the reclaim is complete.
+ * Therefore a running reclaim counts as a victim that has not ended, for at most NM_STUCK_USEC. */
 static bool all_ended(const struct nm_round *r, enum nm_resource which)
 {
     bool reclaiming = which == NM_MEMORY && r->n_reclaiming > 0;

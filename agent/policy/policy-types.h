@@ -92,7 +92,7 @@ struct nm_policy_container {
                          (nm_policy_input.shed_limited_to) and takes them back to place them elsewhere */
     bool passed;      /* was admitted ahead of a larger head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
-    /* a reclaim is still running: memory counts as settled only after its end, or after a time limit */
+    /* a reclaim is still running: counts as a victim that has not ended, up to a time limit */
     bool reclaiming;
     uint64_t reclaimed_usec; /* time of the last reclaim while the container ran; 0 if there was no such reclaim */
     struct nm_resources request;
@@ -296,7 +296,7 @@ struct nm_policy_verdict {
     uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
     enum nm_reason queue_reason;     /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
     const struct nm_policy_container *queue_head; /* the head: the first opportunistic container in the queue order */
-    enum nm_resource queue_resource; /* the short resource, if the reason concerns one */
+    enum nm_resource queue_resource; /* the scarce resource, if the reason concerns one */
     struct nm_resources queue_used;  /* U including this round's admissions, against which the head was checked */
     /* if the head never fits: the first container behind the head that could start later, and why that container waits;
      * NULL if there is no such container */

@@ -42,7 +42,7 @@
 /* A timer may be late by a period divided by this number. */
 #define NM_JITTER_DIVISOR 8
 
-/* A victim must yield at least this much of the short resource; otherwise it would be harmed without benefit. */
+/* A victim must yield at least this much of the scarce resource; otherwise it would be harmed without benefit. */
 #define NM_LEAST_MEMORY_BYTES (1 * NM_MIB)
 #define NM_LEAST_CPU_MILLICORES UINT64_C(10)
 
@@ -138,7 +138,7 @@ struct nm_policy {
     size_t views_max, apps_max;
     struct nm_resources *estimates; /* indexed like input.views, as is `taken` */
     uint8_t *taken;                 /* enum nm_taken */
-    uint64_t *credits;              /* amount of the short resource that each victim would yield */
+    uint64_t *credits;              /* amount of the scarce resource that each victim would yield */
     struct nm_sort_entry *queue, *guaranteed, *paused, *victims, *scratch;
     struct nm_policy_action *actions;
     struct nm_policy_candidate *candidates;
@@ -272,7 +272,7 @@ static inline bool nm_round_cpu_over(const struct nm_round *r)
     return r->in_use[NM_CPU] > r->beta[NM_CPU] && nm_round_takes_cpu(r);
 }
 
-/* Returns whether any resource settles. With over-allocation off, samples are not used, so no resource settles. */
+/* Returns whether any resource settles now. With over-allocation off, samples are not used, so no resource settles. */
 static inline bool nm_round_any_settling(const struct nm_round *r)
 {
     return r->s->over_allocation &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The choice of victims. From all opportunistic containers that could yield an amount of the short resource, just as
+ * The choice of victims. From all opportunistic containers that could yield an amount of the scarce resource, just as
  * many as needed are chosen, in the configured order:
  *
  *  1. Candidates are sorted. Candidates inside their minimum run time come last in every order.
