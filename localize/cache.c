@@ -520,7 +520,7 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id)
 }
 
 /* Restores an entry. An nmd that ended during a removal can leave two files with the same key. One entry is complete,
- * and the other has is_leaving. Both may exist at the same time. */
+ * and the other has is_leaving set. Both may exist at the same time. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;
