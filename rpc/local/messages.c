@@ -327,7 +327,7 @@ static json_t *queue_reason(const struct nm_status *s, bool redacted)
                   {"container_id", nm_make_string_or_null(redacted ? NULL : s->queue_head_id)});
 }
 
-/* details: the members that only this kind of upstream has. This function takes over the reference. */
+/* details: the upstream's own members (nm_upstream_ops.details). This function takes over the reference. */
 static json_t *upstream(const struct nm_upstream *u, json_t *details)
 {
     uint64_t beat = u->last_heartbeat_realtime_usec;
