@@ -52,7 +52,7 @@ class Batch:
         lines = (words.stderr + words.stdout).strip().splitlines()
         return f" ({lines[-1][:100]})" if lines else ""
 
-    def look(self, containers, report):
+    def update(self, containers, report):
         for c in containers:
             if c["state"] == "PAUSED":
                 self.paused_id = c["id"]

@@ -48,7 +48,7 @@ class Node:
             stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True)
         patience = progress.Patience("nmd does not answer", self.process, self.dir / "nmd.log")
         while self.nmctl("version", check=False).returncode != 0:
-            patience.look()
+            patience.check()
             time.sleep(0.05)
 
     def own_cpu_seconds(self):

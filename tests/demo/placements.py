@@ -66,7 +66,7 @@ class Placements:
         self.counted = self.waiting = 0
         self.call = self.added = None
 
-    def look(self, cluster, status, containers):
+    def update(self, cluster, status, containers):
         self.ids |= {c["id"] for c in containers if c["id"].startswith("container_")}
         for container in [i for i in self.ids if is_nodes_own(i) and i not in self.waited]:
             found = from_nmd(cluster.socket, f"/v1/placements/{container}")

@@ -163,7 +163,7 @@ class Patience:
         self.begun = self.moved = time.monotonic()
         self.figure = None
 
-    def look(self, figure=()):
+    def check(self, figure=()):
         """Is called repeatedly during the wait, and ends the program when there is no progress. `figure`: another value that
         changes with progress."""
         now = time.monotonic()
@@ -195,7 +195,7 @@ def patiently(ask, what, process, log):
             return ask()
         except UNANSWERED as why:
             patience = patience or Patience(f"{what} ({why})", process, log)
-            patience.look()
+            patience.check()
             time.sleep(0.2)
 
 

@@ -57,7 +57,7 @@ class Cpu:
         self.samples = collections.deque(maxlen=7)
         self.first = self.last = None
 
-    def look(self, containers, report):
+    def update(self, containers, report):
         theirs = sum(c.get("cpu_time_usec") or 0 for c in containers) / 1e6
         self.last = (time.monotonic(), machine_busy_seconds(), theirs, self.node.own_cpu_seconds())
         self.first = self.first or self.last
@@ -104,10 +104,10 @@ class Run:
 
     def tick(self, now):
         status, containers = self.node.json("status"), self.node.json("list", "--all")
-        self.batch.look(containers, self.report)
+        self.batch.update(containers, self.report)
         batch.report_changes(containers, self.states, self.report)
         frame = pictures.frame_of(now, status, containers, self.arg.capacity, self.symbols)
-        frame["foreign"] = self.cpu.look(containers, self.report)
+        frame["foreign"] = self.cpu.update(containers, self.report)
         frame["messages"], self.messages = self.messages, []
         self.memory.append(frame["used"]["memory"])
         self.show(frame)

@@ -121,7 +121,7 @@ class Figures:
     def __init__(self):
         self.moments = collections.Counter()
 
-    def look(self, cluster, status):
+    def update(self, cluster, status):
         ours, theirs = own_figures(status), cluster.shown()
         after = cluster.nmctl("status")
         if after and own_figures(after) == ours:
@@ -262,11 +262,11 @@ def play(cluster, picture):
         now, containers = cluster.nmctl("status"), cluster.nmctl("list", "--all")
         if now and containers is not None:
             if picture.placements:
-                picture.placements.look(cluster, now, containers)
+                picture.placements.update(cluster, now, containers)
             picture.draw(now, containers, time.monotonic() - begun)
-            figures.look(cluster, now)
+            figures.update(cluster, now)
         if status is None:
-            patience.look(tuple(picture.states.items()))
+            patience.check(tuple(picture.states.items()))
     log = (cluster.dir / "pi.log").read_text()
     tables = [figures.table(last_figures(cluster))]
     if picture.placements:
