@@ -115,7 +115,7 @@ for over in (True, False):
     cpu.samples.extend([0] * 6)
     cpu.shares = lambda since=None: (0, 0.38)
     cpu.node = type('', (), {'own_cpu_seconds': lambda self: 0})()
-    cpu.look([], print)")" "other work uses 38% of this machine's CPUs: that is not lent out
+    cpu.update([], print)")" "other work uses 38% of this machine's CPUs: that is not lent out
 other work uses 38% of this machine's CPUs"
 
 # ---- a recording of the demo ----
@@ -255,7 +255,7 @@ gauge = progress.Progress()
 gauge.step('a step', '$dir/p.log')
 try:
     while True:
-        patience.look()
+        patience.check()
         time.sleep(0.1)
 finally:
     time.sleep(1.5)

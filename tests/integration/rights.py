@@ -144,7 +144,7 @@ def check_routes():
     doc = json.loads(ask("root", "GET", "/v1/openapi.json")[1])
     described = {(m.upper(), p) for p, item in doc["paths"].items() for m in item if m != "parameters"}
     print_result("the table has every route of nmd's OpenAPI description",
-        "" if described == set(TABLE) else "the difference: %s" % (described ^ set(TABLE)))
+                 "" if described == set(TABLE) else "the difference: %s" % (described ^ set(TABLE)))
     for key, expected in TABLE.items():
         for role, wanted in zip(ROLES, expected):
             method, path = key
@@ -197,14 +197,14 @@ def check_views():
              "own decisions": ask("other", "GET", "/v1/containers/%s/decisions" % own["id"])[1]}
     for name, text in views.items():
         print_result("no data about other users' containers in the " + name,
-            "it has %s: %s" % (c["id"], text[:1000]) if any(w in text for w in (c["id"], c["name"], "secret-app")) else "")
+                     "it has %s: %s" % (c["id"], text[:1000]) if any(w in text for w in (c["id"], c["name"], "secret-app")) else "")
     print_result("a user's own application is in the ended applications",
-        "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
+                 "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
     for name in ("followed events", "kept events", "list", "own decisions"):
         print_result("a user's own container is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
     everything = json.loads(ask("member", "GET", "/v1/containers?all=true")[1])
     print_result("administrators see the containers of all users",
-        "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
+                 "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
 
 
 def check_queue():
