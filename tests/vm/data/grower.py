@@ -33,7 +33,7 @@ def own():
     return time.monotonic() - waited()
 
 
-def say(*words):
+def print_line(*words):
     print(*words, flush=True)
 
 
@@ -45,14 +45,14 @@ def grow(wanted):
     before, wall, without = mib(), time.monotonic(), own()
     while mib() < wanted:
         held.append(mmap.mmap(-1, CHUNK, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE))
-        say("at", mib(), int(time.time() * 1000))
-    say("grown", before, mib(), round(1000 * (time.monotonic() - wall)), round(1000 * (own() - without)))
+        print_line("at", mib(), int(time.time() * 1000))
+    print_line("grown", before, mib(), round(1000 * (time.monotonic() - wall)), round(1000 * (own() - without)))
 
 
 def shrink(wanted):
     while mib() > wanted:
         held.pop().close()
-    say("at", mib(), int(time.time() * 1000))
+    print_line("at", mib(), int(time.time() * 1000))
 
 
 worked, pieces, position = 0.0, 0, 0
@@ -69,7 +69,7 @@ def work():
         position += 1
     worked += own() - since
     if worked >= RATE_AFTER:
-        say("rate", mib(), round(pieces / worked))
+        print_line("rate", mib(), round(pieces / worked))
         worked, pieces = 0.0, 0
 
 

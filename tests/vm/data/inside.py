@@ -24,12 +24,12 @@ libc = ctypes.CDLL(None, use_errno=True)
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def say(name, wrong=""):
+def print_result(name, wrong=""):
     print(("not ok - %s\n# %s" % (name, wrong)) if wrong else "ok - " + name, flush=True)
 
 
 def is_(name, got, wanted):
-    say(name, "" if got == wanted else "got %r, wanted %r" % (got, wanted))
+    print_result(name, "" if got == wanted else "got %r, wanted %r" % (got, wanted))
 
 
 def denied(name, call, *also):
@@ -37,9 +37,9 @@ def denied(name, call, *also):
     try:
         got = call()
     except OSError as e:
-        say(name, "" if e.errno in DENIED + also else "it failed otherwise: %s" % e)
+        print_result(name, "" if e.errno in DENIED + also else "it failed otherwise: %s" % e)
     else:
-        say(name, "it worked: %r" % (got,))
+        print_result(name, "it worked: %r" % (got,))
 
 
 def status(pid="self"):
@@ -134,7 +134,7 @@ denied("the memory of the other process can't be read", lambda: os.read(os.open(
 reveal = "umount /run/user || mount --bind /run /mnt && ls /mnt/user/ || umount -l /run || mount -o remount,rw /run/user"
 with os.popen("unshare -Urm sh -c '%s' 2>&1; echo $?" % reveal) as p:
     out = p.read()
-    say("new namespaces don't reveal hidden files", "" if out.strip().endswith("32") or "unshare" in out else out)
+    print_result("new namespaces don't reveal hidden files", "" if out.strip().endswith("32") or "unshare" in out else out)
 
 # ---- nmd's files -----------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ try:
     is_("nmd refuses an administrator's request of the process", ask("POST", "/v1/drain")[0], 403)
     is_("the user does not see containers of other users", ask("GET", "/v1/containers?all=true"), (200, "[]\n"))
 except PermissionError as e:
-    say("the process can't connect to nmd's socket")
+    print_result("the process can't connect to nmd's socket")
 
 # ---- setuid programs ------------------------------------------------------------------------------------------------
 
