@@ -164,7 +164,8 @@ submit follow-me -m 16M -c 0.1 -- true
 check "events -f prints new events" wait_until 10 grep -q 'follow-me).*ENDED: exited' "$dir/events"
 kill "$follower"
 wait "$follower" 2>/dev/null
-is "explain NAME prints the decisions of this container only" "$(nmctl explain --json busy | jq -r '[.[].container_name] | unique[]')" busy
+is "explain NAME prints only the decisions about the container NAME" \
+    "$(nmctl explain --json busy | jq -r '[.[].container_name] | unique[]')" busy
 at_least "explain without a name prints the decisions of all containers" "$(nmctl explain --json --last 20 | jq length)" 3
 is "top --json is an array" "$(nmctl top --json | jq -r 'type')" array
 is "config --json has the value that is in effect" \

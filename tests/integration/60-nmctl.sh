@@ -175,8 +175,8 @@ check "resume succeeds" nmctl resume web
 check "the container runs again" wait_until 10 in_state "$web" RUNNING
 like "explain prints the latest decision about the container" "$(nmctl explain web)" "decision [0-9]+, "
 like "explain --last prints several decisions about the container" "$(nmctl explain --last 1)" "decision"
-like "events NAME prints the events of this container" "$(nmctl events web)" "PAUSING -> PAUSED"
-is "events --json NAME prints only the events of this container" \
+like "events NAME prints the events of the container NAME" "$(nmctl events web)" "PAUSING -> PAUSED"
+is "events --json NAME prints only the events of the container NAME" \
     "$(nmctl events --json web | jq -r .container_id | sort -u)" "$web"
 like "config prints the configuration keys" "$(nmctl config max-length)" "^queue.max-length +3 +500"
 like "config --changed prints the keys whose values were changed" "$(nmctl config --changed)" "node.vcores +4"
@@ -191,7 +191,7 @@ is "ps -q --all prints ended containers too" \
 all=$(nmctl events --json | jq -s length)
 is "events --last N prints the last N events" \
     "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
-is "events --last NAME prints the last events of this container" \
+is "events --last NAME prints the last events of the container NAME" \
     "$(nmctl events --json --last 2 web | jq -r .container_id)" "$web"$'\n'"$web"
 is "events --last N prints all events if there are fewer than N" "$(nmctl events --json --last 10000 | jq -s length)" "$all"
 is "events --since prints the events after the given time" \

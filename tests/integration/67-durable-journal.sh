@@ -164,7 +164,7 @@ is "a container that ended in the damaged part has its output" "$(nmctl logs lat
 is "a container that was killed in the queue does not return after the flipped byte" "$(runs_of gone)" 0
 is "a container that is only known as queued is lost instead of started again after the flipped byte" \
     "$(end_of earlier) $(runs_of earlier)" "COMPLETED null lost 0"
-like "explain says why no newer data of this container are known" \
+like "explain says why no newer data of the lost container are known" \
     "$(field_of earlier .message)" "the journal was damaged and its end is unknown"
 is "no container runs twice after the flipped byte" "$(runs_of lately) $(runs_of pausing)" "1 1"
 nmctl kill --now pausing first >/dev/null
