@@ -62,7 +62,7 @@ is 'the three containers are placed on one other node' "$(containers_per_node)" 
 check 'the decommissioning can be cancelled' rm_admin -refreshNodes
 wait_until 30 nodes_running 10
 check 'one container is placed after the cancellation' ask_and_settle 1
-is 'the node with more containers gets this container' "$(containers_per_node)" '4 2 0 0 0 0 0 0 0 0'
+is 'the container is placed on the node with the most containers' "$(containers_per_node)" '4 2 0 0 0 0 0 0 0 0'
 check 'two more containers are placed after the cancellation' ask_and_settle 2
 check 'another two containers are placed after the cancellation' ask_and_settle 2
 is 'the node whose decommissioning was cancelled gets containers again' "$(containers_on "$going")" 4

@@ -112,7 +112,7 @@ app=$(rm_get 'apps?states=RUNNING' | jq -r '.apps.app[0].id')
 is 'nmscale does not name an empty node that has data of the running job' "$(about)" "has-data $app"
 remove_state
 is 'without its state file, nmscale does not know whether the node has data' "$(about)" "unknown-data $app"
-is 'with --ask-nodes, nmscale learns from the node that it has data' "$(about --ask-nodes)" "has-data $app"
+is 'with --ask-nodes, the node informs nmscale that it has data' "$(about --ask-nodes)" "has-data $app"
 need 'with --trust-rm, the removal of a node with data starts' begin_apply 1 --trust-rm
 status=0
 wait "$job_pid" || status=$?
