@@ -25,7 +25,7 @@ int dirs_fixture_set_up(void **state)
 
     assert_non_null(w);
     assert_non_null(pw);
-    (void)strcpy(w->root, "/tmp/nmd-test-place.XXXXXX");
+    (void)strcpy(w->root, "/tmp/nmd-test-dirs.XXXXXX");
     assert_non_null(mkdtemp(w->root));
     assert_int_equal(chmod(w->root, 0755), 0);
     w->fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -528,7 +528,7 @@ static void test_one_invalid_line_makes_nmd_refuse_all_files(void **state)
 }
 
 /* The two values of a contradiction may be in different files. The message names the place of one value. */
-static void test_the_message_of_a_contradiction_names_the_place_of_one_value(void **state)
+static void test_the_message_of_a_contradiction_names_the_file_and_line_of_one_value(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -785,7 +785,7 @@ int main(void)
         WITH_DIRECTORY(test_a_missing_configuration_file_is_an_error),
         WITH_DIRECTORY(test_drop_ins_override_the_main_file),
         WITH_DIRECTORY(test_one_invalid_line_makes_nmd_refuse_all_files),
-        WITH_DIRECTORY(test_the_message_of_a_contradiction_names_the_place_of_one_value),
+        WITH_DIRECTORY(test_the_message_of_a_contradiction_names_the_file_and_line_of_one_value),
         WITH_DIRECTORY(test_a_contradiction_is_reported_beside_other_errors),
         WITH_DIRECTORY(test_an_unreadable_configuration_file_is_an_error),
         cmocka_unit_test(test_changed_keys_that_need_a_restart_are_named),

@@ -78,7 +78,7 @@ static void test_the_text_of_an_admission_gives_its_reason(void **state)
                        "request), and that stays within the preemption thresholds of 95 % of memory and 95 % of CPU");
 }
 
-static void test_the_text_of_a_hold_or_refusal_gives_its_reason(void **state)
+static void test_the_text_of_a_queueing_or_refusal_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_OVER_ALPHA);
 
@@ -580,7 +580,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_text_of_an_admission_gives_its_reason),
-        cmocka_unit_test(test_the_text_of_a_hold_or_refusal_gives_its_reason),
+        cmocka_unit_test(test_the_text_of_a_queueing_or_refusal_gives_its_reason),
         cmocka_unit_test(test_the_text_of_a_request_above_the_limit_names_the_request_as_the_cause),
         cmocka_unit_test(test_amounts_that_look_equal_are_shown_exactly),
         cmocka_unit_test(test_measured_use_reserve_and_others_are_separate_figures),

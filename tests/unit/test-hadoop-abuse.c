@@ -563,7 +563,7 @@ static void test_the_limit_of_a_host_counts_ipv4_and_ipv6_together(void **state)
 
 /* Two hosts that send no bytes use all connections for clients without a token. The server then ends such connections
  * after a shorter time. While only one client is connected, it has the full time for its handshake. */
-static void test_silent_hosts_hold_all_connections_only_for_a_short_time(void **state)
+static void test_silent_hosts_occupy_all_connections_only_for_a_short_time(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 32, .handshake_usec = 8 * NM_USEC_PER_SEC};
     struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
@@ -649,7 +649,7 @@ int main(void)
         cmocka_unit_test(test_a_client_that_reads_late_gets_all_answers),
         cmocka_unit_test(test_one_address_may_use_a_quarter_of_the_connections),
         cmocka_unit_test(test_the_limit_of_a_host_counts_ipv4_and_ipv6_together),
-        cmocka_unit_test(test_silent_hosts_hold_all_connections_only_for_a_short_time),
+        cmocka_unit_test(test_silent_hosts_occupy_all_connections_only_for_a_short_time),
         cmocka_unit_test(test_the_loop_does_not_spin_when_descriptors_are_missing),
     };
 

@@ -252,7 +252,7 @@ static void test_a_resource_has_the_same_note_file_until_its_removal(void **stat
 }
 
 /* The note keeps the mark that the resource has a list, whether nmd changes the note in place or writes a new file. */
-static void test_a_changed_note_still_says_that_a_list_exists(void **state)
+static void test_a_changed_note_still_records_that_a_list_exists(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -594,7 +594,7 @@ int main(void)
         cmocka_unit_test(test_the_end_of_an_application_removes_its_cached_resources),
         cmocka_unit_test(test_each_resource_has_a_separate_path),
         cmocka_unit_test(test_a_resource_has_the_same_note_file_until_its_removal),
-        cmocka_unit_test(test_a_changed_note_still_says_that_a_list_exists),
+        cmocka_unit_test(test_a_changed_note_still_records_that_a_list_exists),
         cmocka_unit_test(test_cache_counts_match_the_model_in_random_histories),
         cmocka_unit_test(test_look_ups_among_many_resources_are_fast),
         cmocka_unit_test(test_the_number_of_cached_entries_is_limited),

@@ -98,7 +98,7 @@ static void test_a_job_key_that_is_too_long_is_refused(void **state)
     (void)state;
     snprintf(line, sizeof line, "{\"add\": {\"job\": \"job_1_1\", \"user\": \"a\", \"uid\": 1, \"key\": \"%0130d\"}}",
              0);
-    assert_true(answers(line, "key: it must be 1 to 64 bytes"));
+    assert_true(answers(line, "key: must be 1 to 64 bytes"));
 }
 
 static void test_too_many_jobs_are_refused(void **state)

@@ -216,7 +216,7 @@ static void test_applications_are_listed(void **state)
 }
 
 /* A list that exceeds its limit contains a note that entries are missing. */
-static void test_a_list_that_exceeds_its_limit_says_that_entries_are_missing(void **state)
+static void test_a_list_that_exceeds_its_limit_reports_missing_entries(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_yarn_viewer all = {.all = true};
@@ -373,7 +373,7 @@ int main(void)
         cmocka_unit_test(test_only_valid_ids_name_a_container),
         TEST(test_containers_are_listed),
         TEST(test_applications_are_listed),
-        TEST(test_a_list_that_exceeds_its_limit_says_that_entries_are_missing),
+        TEST(test_a_list_that_exceeds_its_limit_reports_missing_entries),
         TEST(test_the_shuffle_service_is_reported),
         TEST(test_without_memory_an_answer_is_complete_or_an_error),
     };

@@ -305,7 +305,7 @@ static void test_the_state_of_the_proxy_is_reported(void **state)
 }
 
 /* Without a cluster, the same pages exist, and each page says that there is no cluster. */
-static void test_without_a_cluster_each_page_says_that_there_is_none(void **state)
+static void test_without_a_cluster_each_page_reports_no_cluster(void **state)
 {
     static const char *const nothing = "This node doesn't belong to a YARN cluster, so it has no data of YARN.";
     static const char *const paths[] = {NODE, NODE "/info", NODE "/apps", NODE "/apps/{id}", NODE "/containers",
@@ -582,7 +582,7 @@ int main(void)
         TEST(test_the_name_of_the_host_is_the_default_name_of_the_node),
         TEST(test_the_state_of_the_connection_is_reported),
         TEST(test_the_state_of_the_proxy_is_reported),
-        TEST(test_without_a_cluster_each_page_says_that_there_is_none),
+        TEST(test_without_a_cluster_each_page_reports_no_cluster),
         TEST(test_a_failed_start_of_the_node_can_be_repeated),
         TEST(test_a_failed_registration_or_heartbeat_is_repeated),
         TEST(test_the_end_of_a_container_is_repeated_until_acknowledged),
