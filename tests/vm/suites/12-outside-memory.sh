@@ -70,7 +70,8 @@ echo 81 >/tmp/outside-idle
 check "the guaranteed container that was idle can allocate its memory" wait_until 60 has_mib "$idle" anon 80
 diag "the idle container grew by 80 MiB in $((($(date +%s%N) - begun) / 1000000)) ms"
 # minimum: the memory of both containers; maximum: one sample saw all of the growth, and nmd expects as much growth again
-check "memory.low of the slice grows with this container's memory" wait_until 20 promises 230 400 || diag "$(promised) MiB are protected"
+check "memory.low of the slice grows with the memory of the container that was idle" \
+    wait_until 20 promises 230 400 || diag "$(promised) MiB are protected"
 
 systemctl stop nmd.service
 systemctl set-property --runtime nm.slice MemoryLow=0

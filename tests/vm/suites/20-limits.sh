@@ -28,8 +28,8 @@ check "the container's peak of memory is at most its limit ($peak)" test "$peak"
 # The OOM killer kills all processes of the container, and not only the process that needed the memory.
 id=$(nmctl run -D -m 64M -- bash -c 'sleep 1000 & exec python3 -c "b = b\"x\" * (300 << 20)"')
 check "the container ends when one of its processes exceeds the limit" wait_until 30 in_state "$id" COMPLETED
-is "the exit reason of this container is oom-killed" "$(field_of "$id" .exit_reason)" oom-killed
-check "no other process of this container is left" none_runs 'sleep 1000'
+is "a container that exceeds its memory limit has the exit reason oom-killed" "$(field_of "$id" .exit_reason)" oom-killed
+check "the kernel also kills the other process of a container that exceeds its memory limit" none_runs 'sleep 1000'
 
 # ---- CPU ----------------------------------------------------------------------------------------
 

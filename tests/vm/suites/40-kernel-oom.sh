@@ -53,13 +53,14 @@ late=$(nmctl run -D --opportunistic -m 600M -c 0.1 sleep 1002)
 nmd=$(unit_prop nmd.service MainPID)
 kill -STOP "$nmd"
 echo 720 >/tmp/oom-g
-check "the kernel kills all processes of this container while nmd is suspended" wait_until 60 none_runs 'sleep 1001'
+check "the kernel kills all processes of an opportunistic container while nmd is suspended" wait_until 60 none_runs 'sleep 1001'
 kill -CONT "$nmd"
 check "nmd notices the kill when it continues" wait_until 60 in_state "$o" COMPLETED
 held() { [ "$(field_of "$late" .hold)" = breaker ]; }
 echo 200 >/tmp/oom-g
 check "the breaker stops the admission of a queued container after this kill" wait_until 20 held
-like "explain says that the kernel's OOM killer ended this container" "$(nmctl explain "$o")" "the kernel's OOM killer ended it"
+like "explain says that the kernel's OOM killer ended the container while nmd was suspended" \
+    "$(nmctl explain "$o")" "the kernel's OOM killer ended it"
 check "the guaranteed container is still running" kill -0 "$pid"
 nmctl kill --now --wait "$g" "$late" >/dev/null
 done_testing

@@ -123,7 +123,8 @@ systemctl kill -s KILL "nm-$killed.scope"
 check "a container ends when its scope is killed" wait_until 20 in_state "$killed" COMPLETED
 is "a container whose scope was killed has the exit reason signaled" \
     "$(field_of "$killed" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
-like "the message of this container says that another program killed it" "$(field_of "$killed" .message)" 'from outside nmd'
+like "the message of a container whose scope was killed says that another program killed it" \
+    "$(field_of "$killed" .message)" 'from outside nmd'
 systemctl stop nmd.service
 systemctl kill -s KILL "nm-$killed_alone.scope"
 systemd-run -q --scope --slice=nm.slice --unit=nm-container_1_000001 sleep 3000 </dev/null >/dev/null 2>&1 &

@@ -54,6 +54,7 @@ if [ "$NMD_VM_PHASE" = 1 ]; then
 fi
 
 check "a container that was queued at a clean reboot starts after it" wait_until 60 in_state "$queued" COMPLETED
-is "this container exits with its own status" "$(field_of "$queued" '"\(.exit_code) \(.exit_reason)"')" "5 exited"
+is "the container that was queued at the reboot exits with its own status" \
+    "$(field_of "$queued" '"\(.exit_code) \(.exit_reason)"')" "5 exited"
 is "the queued container ran once, and the container that was running did not run again" "$(sort /root/runs2 | paste -sd' ')" "queued run"
 done_testing
