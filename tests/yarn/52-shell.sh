@@ -53,7 +53,7 @@ promotions() { nmctl explain --json "$promoted" | jq -r '[.[] | select(.kind == 
 is 'promoted: the decision record of the promotion names the owner' "$(promotions)" owner
 master_has_update() { grep -q "Container $promoted updated, updateType=PROMOTE_EXECUTION_TYPE" \
     "$(log_of "$(masters_of promoted)" AppMaster.stderr)"; }
-check 'promoted: the application master learns of the promotion, and requests it from the node too' wait_until 20 master_has_update
+check 'promoted: the application master gets the promotion, and requests it from the node too' wait_until 20 master_has_update
 let_go go-promoted
 
 ends_well plain
@@ -115,11 +115,12 @@ signal "${killed[0]}" FORCEFUL_SHUTDOWN
 check 'killed: a forceful shutdown ends a container' wait_until 20 in_state "${killed[0]}" COMPLETED
 is 'killed: the container of the forceful shutdown has exit code 137' "$(field_of "${killed[0]}" .exit_code)" 137
 killed_master=$(masters_of killed)
-check 'killed: the application master gets the exit status of this container' \
+check 'killed: the application master gets the exit status of the killed container' \
     wait_until 20 has_printed "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
 check 'the application is killed' yarn_cli application -kill "$(app_of killed)"
 check 'killed: the other container ends when the application is killed' wait_until 20 in_state "${killed[1]}" COMPLETED
-like 'killed: the message of this container names the ResourceManager' "$(field_of "${killed[1]}" .message)" 'ResourceManager'
+like 'killed: the message of the container that ended with its application names the ResourceManager' \
+    "$(field_of "${killed[1]}" .message)" 'ResourceManager'
 shell_ends killed
 is 'killed: the client gets the killed state' "$(app_value killed '"\(.state) \(.finalStatus)"')" 'KILLED KILLED'
 nothing_of() { [ -z "$(find "$own/local" -path "*appcache/$1*" -print -quit; find "$(nmd_cgroup_root)" -name "*${1#application_}*")" ]; }
@@ -136,7 +137,7 @@ kill -STOP "$(field_of "$master" .pid)"
 let_go "go-${kept[0]}"
 check 'kept: a container ends while the application master is stopped' wait_until 20 in_state "${kept[0]}" COMPLETED
 holds() { [ "$(app_value kept .runningContainers)" = "$1" ]; }
-check 'kept: the ResourceManager has the end of this container' wait_until 20 holds 2
+check 'kept: the ResourceManager has the end of the container that ended while the application master was stopped' wait_until 20 holds 2
 process=$(field_of "${kept[1]}" .pid)
 kill -KILL "$(field_of "$master" .pid)"
 more_runs() { ids_of kept '.name != "master" and .state == "RUNNING"' | grep -q _02_; }
