@@ -52,6 +52,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/fetching.c \
 	%D%/launch/diagnostics.c \
 	%D%/launch/launcher.c %D%/launch/launcher.h \
+	%D%/launch/launcher-dirs.c \
 	%D%/launch/launcher-state.h \
 	%D%/launch/container-dirs.c %D%/launch/container-dirs.h \
 	%D%/launch/prepare.c \

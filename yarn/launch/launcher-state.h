@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The private state that the files behind launcher.h share. launcher.c creates the launcher and queues files for
- * removal, prepare.c prepares containers, diagnostics.c reads the last output of containers. */
+/* The private state that the files behind launcher.h share. launcher-dirs.c checks and chooses directories, prepare.c
+ * prepares containers, launcher.c creates the launcher and queues files for removal, diagnostics.c reads the last
+ * output of containers. */
 
 #include "yarn/launch/caches.h"
 #include "yarn/launch/dirs.h"
@@ -26,13 +27,15 @@ struct nm_yarn_launcher {
     sd_event_source *turns_source;
 };
 
-/* Works on the first preparation in the queue, and on further preparations until the turn of the event loop ends. A
- * turn handles several preparations because an application master may start hundreds of containers with one request. */
-int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
-
+/* ---- launcher-dirs.c ---- */
 /* Check the directories and report changes. nm_yarn_launcher_check_dirs() does so only if a check is due,
  * nm_yarn_launcher_recheck_dirs() immediately. */
 void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l);
 void nm_yarn_launcher_recheck_dirs(struct nm_yarn_launcher *l);
 /* Returns the open directory with that name. NULL: there is no such directory, or it can't be used. */
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);
+
+/* ---- prepare.c ---- */
+/* Works on the first preparation in the queue, and on further preparations until the turn of the event loop ends. A
+ * turn handles several preparations because an application master may start hundreds of containers with one request. */
+int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
