@@ -93,6 +93,8 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/proxy-store.c %D%/proxy/proxy-store.h \
 	%D%/proxy/local-tokens.c %D%/proxy/local-tokens.h \
 	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
+	%D%/proxy/pipeline-call.c \
+	%D%/proxy/pipeline-state.h \
 	%D%/proxy/placement-log.c %D%/proxy/placement-log.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/proxy-stats.c %D%/proxy/proxy-stats.h \

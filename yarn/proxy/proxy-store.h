@@ -40,8 +40,8 @@ struct nm_yarn_stored_master {
     int64_t master_number;         /* number of the master's own container */
     uint64_t since_realtime_usec;  /* when the master was started */
     struct nm_token token;         /* the ResourceManager's newest token for the attempt */
-    struct nm_yarn_master_key used_key, given_key; /* keys of the proxy's tokens for the master (pipeline.c); size 0:
-                                                      no key */
+    struct nm_yarn_master_key used_key, given_key; /* keys of the proxy's tokens for the master (pipeline-call.c);
+                                                      size 0: no key */
     struct nm_bytes registered;    /* packed answer of the ResourceManager to the registration; empty: not registered */
     struct nm_bytes asks;          /* result of nm_yarn_allocator_pack(); empty: no asks were saved */
     bool has_number;               /* last_number is valid */

@@ -94,7 +94,7 @@ struct nm_stage_type {
 };
 
 /* Ends a call that a stage has taken, with an answer, or with a refusal if `answer` is NULL. Is defined in
- * pipeline.c. */
+ * pipeline-call.c. */
 void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, const struct nm_exception *why);
 
 /* ---- the stages, and their choice: stages.c ----------------------------------------------- */
