@@ -13,7 +13,7 @@ libnm_agent_a_SOURCES = \
 	%D%/trace.c %D%/trace.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
-# the rooms from the lowest to the highest: no room uses a room below it in this list
+# the rooms, which are layers: see docs/ARCHITECTURE.md
 libnm_agent_a_SOURCES += \
 	%D%/policy/estimate.c \
 	%D%/policy/ordering.c %D%/policy/ordering.h \

@@ -5,16 +5,8 @@
  * The state that the files yarn*.c share. state.c decides which step is due and when. The yarn*.c files carry out the
  * step: they resolve names, connect if there is no connection, send the request, and pass its answer to state.c. At
  * most one request is in progress. A timer starts the next step, and is off while a request is in progress. A heartbeat
- * is sent early if the ResourceManager needs to be informed of a change. The files are layers, and each file uses only
- * files above it:
- *
- *   yarn-rest      the views: answers of the web services of Hadoop's nodes, and reasons of placements
- *   yarn-show      the data that the upstream registers with the manager: status, details, metrics, settings
- *   yarn-size      the size that the ResourceManager sets for the node, and the size that a draining node offers
- *   yarn-steps     when the next step is due
- *   yarn-requests  registration and heartbeat
- *   yarn-connect   resolving names and connecting; each due step starts here
- *   yarn           creation and shutdown
+ * is sent early if the ResourceManager needs to be informed of a change. The files are layers: tests/style has their
+ * order.
  */
 
 #include "rpc/hadoop/client.h"

@@ -14,9 +14,7 @@
  *   guaranteed, second half  starts the containers for which no more can be taken back
  *   resume, queue, shedding
  *
- * The files are layers, and no file uses a file above it (tests/style has their order): policy-types.h, ordering,
- * round and estimate; then victims and policy-fit; then the stages, whose choices policy-take.c carries out; policy.c
- * is at the top.
+ * The files are layers: tests/style has their order. policy-take.c carries out the choices of the stages.
  *
  * Amounts of both resources are arrays indexed by enum nm_resource here, so that every rule is
  * written once.

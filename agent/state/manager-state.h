@@ -3,18 +3,8 @@
 
 /*
  * The manager's state. Only the rooms of agent/ (its folders) that work on this state include this header. The manager
- * owns all state and has one function per kind of event. Rooms and their files are layers. tests/style has the only
- * list of these layers, and checks that no layer uses a layer above it. The rooms, from the lowest layer to the
- * highest:
- *
- *   state/      the manager's state, sums over all containers, and requests for rounds
- *   journal/    containers, decisions and events, in memory and on disk
- *   node/       the node and its cgroups: samples, pressure, limits, shares of disks
- *   lifecycle/  the life of one container: actions, which are journalled (actions.c) before they change the kernel's
- *               state, and events that the container causes
- *   requests/   requests of users and of owners (the local socket, YARN)
- *   recovery/   takes over the containers of an earlier nmd process
- *   manager/    rounds, and the start and end of the manager
+ * owns all state and has one function per kind of event. Rooms and their files are layers: docs/ARCHITECTURE.md
+ * describes the rooms, and tests/style has the order of their files.
  *
  * References: m->live owns the live containers. A live container has no pointers to other owned objects. Its view's
  * `owner` points back at the live container as long as the container is in that list.

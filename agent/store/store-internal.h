@@ -3,24 +3,7 @@
 
 /*
  * The internal structure of the store, and the functions that its files share; only this folder and tests include this
- * header. Functions return 0 or -errno. The files are layers, and tests/style checks that no file uses a layer above
- * its own. From the lowest:
- *
- *   store.h             the public interface
- *   store-columns.c     one table of all columns of a container
- *   store-json.c        lists of words as JSON
- *   container-snapshot.c              container.json, the copy of each container's row
- *   wal-mark.c          the expected length of the journal's log
- *   store-internal.h    this file: the struct, and the functions of the files below
- *   store-sql.c         SQLite's results as errors
- *   store-pending.c     writes that are not on disk yet
- *   store-schema.c      tables, and the statements that write them
- *   store-connect.c     opening and closing a file
- *   store-write.c       writes, alone and in a transaction, and the handling of failed writes
- *   store-value.c, store-decision.c, store-container.c
- *                       the three kinds of rows
- *   store-salvage.c     reading a damaged file
- *   store-open.c        opening and closing the store
+ * header. Functions return 0 or -errno. The files are layers: tests/style has their order.
  */
 
 #include <sqlite3.h>

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/*
- * The private declarations of the allocator behind allocator.h. The files are layers, and each file uses only files
- * above it:
- *
- *   names              a sorted list of names
- *   ask-table, nodes   the asks of a master; the nodes that the ResourceManager listed
- *   choose             the choice of a node for one container
- *   allocator, pack    the allocator; its asks in packed form
- */
+/* The private declarations of the allocator behind allocator.h. The files are layers: tests/style has their order. */
 
 #include <stdbool.h>
 #include <stddef.h>

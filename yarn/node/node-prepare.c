@@ -6,6 +6,7 @@
 
 #include "util/error.h"
 #include "yarn/launch/launcher.h"
+#include "yarn/launch/shuffle-service.h"
 
 static void on_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
 {
@@ -101,6 +102,27 @@ struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, co
                                  .node_host = n->host,
                                  .node_port = n->port,
                                  .web_port = n->web_port};
+}
+
+int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n)
+{
+    Yarn__Data **list = nm_arena_alloc(arena, sizeof *list), *shuffle = nm_arena_alloc(arena, sizeof *shuffle);
+    struct nm_bytes port;
+
+    if (!list || !shuffle)
+        return -ENOMEM;
+    *ret = list;
+    *ret_n = 0;
+    if (!n->p.shuffle)
+        return 0;
+    port = nm_yarn_shuffle_metadata(n->p.shuffle);
+    *shuffle = (Yarn__Data)YARN__DATA__INIT;
+    shuffle->key = (char *)(uintptr_t)NM_YARN_SHUFFLE;
+    shuffle->has_value = 1;
+    shuffle->value = (ProtobufCBinaryData){port.size, (uint8_t *)(uintptr_t)port.data};
+    list[0] = shuffle;
+    *ret_n = 1;
+    return 0;
 }
 
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running)

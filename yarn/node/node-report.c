@@ -13,7 +13,6 @@
 
 #include "yarn/node/node-state.h"
 
-#include "yarn/launch/shuffle-service.h"
 #include "yarn/message-ids.h"
 
 enum { STATE_RUNNING = 2, STATE_COMPLETE = 3 };
@@ -313,26 +312,5 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
     if (!i->completed && i->reinit_messages)
         s->diagnostics = i->reinit_messages;
     *ret = s;
-    return 0;
-}
-
-int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n)
-{
-    Yarn__Data **list = take(arena, sizeof *list), *shuffle = take(arena, sizeof *shuffle);
-    struct nm_bytes port;
-
-    if (!list || !shuffle)
-        return -ENOMEM;
-    *ret = list;
-    *ret_n = 0;
-    if (!n->p.shuffle)
-        return 0;
-    port = nm_yarn_shuffle_metadata(n->p.shuffle);
-    *shuffle = (Yarn__Data)YARN__DATA__INIT;
-    shuffle->key = (char *)(uintptr_t)NM_YARN_SHUFFLE;
-    shuffle->has_value = 1;
-    shuffle->value = (ProtobufCBinaryData){port.size, (uint8_t *)(uintptr_t)port.data};
-    list[0] = shuffle;
-    *ret_n = 1;
     return 0;
 }

@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/*
- * The state that the files of node/ share. The files are layers, and each file uses only files above it:
- *
- *   exit-code, rest          exit statuses in YARN's terms; the JSON of a NodeManager's web services
- *   container-table          the tables of containers and applications
- *   node-store                state that survives a restart of nmd, and ids that were recently removed
- *   node-refuse              refusals
- *   node-end                 ends of containers and applications
- *   node-prepare             preparation of containers
- *   node-reinit              additional resources and re-initialization of running containers
- *   node-start, node-change  requests from masters
- *   node-report              reports about containers
- *   node-rest                lists and details for the web services
- *   node                     creation and removal, and the manager's events
- */
+/* The state that the files of node/ share. The files are layers: tests/style has their order. */
 
 #include "agent/owners.h"
 #include "agent/status.h"

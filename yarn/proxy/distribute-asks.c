@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See distribute-state.h. */
+/* Separates the opportunistic asks of a call, and passes them to the allocator: see distribute-state.h. */
 
 #include "yarn/proxy/distribute-state.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See distribute-state.h. */
+/* Makes a container with its tokens from a placement: see distribute-state.h. */
 
 #include "yarn/proxy/distribute-state.h"
 

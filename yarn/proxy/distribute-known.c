@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See distribute-state.h. */
+/* Data about the cluster, and the state that survives a restart of nmd: see distribute-state.h. */
 
 #include "yarn/proxy/distribute-state.h"
 

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/*
- * The state that the files of distributed scheduling share. The files are layers, and each file uses only files above
- * it:
- *
- *   distribute-grant   makes a container with its tokens from a placement
- *   distribute-asks    separates the opportunistic asks of a call and passes them to the allocator
- *   distribute-known   data about the cluster, and the state that survives a restart of nmd
- *   stage-distribute   handles calls
- */
+/* The state that the files of distributed scheduling share. stage-distribute.c handles the calls. The files are layers:
+ * tests/style has their order. */
 
 #include "yarn/allocator/allocator.h"
 #include "yarn/proxy/stage.h"
