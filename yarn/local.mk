@@ -3,9 +3,9 @@ noinst_LIBRARIES += libnm-yarn.a
 libnm_yarn_a_SOURCES = \
 	%D%/exceptions.h \
 	%D%/node-services.c %D%/node-services.h \
+	%D%/id-messages.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/listeners.c %D%/listeners.h \
-	%D%/message-ids.h \
 	%D%/state-dir.c %D%/state-dir.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \
@@ -105,15 +105,15 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/stages.c \
 	%D%/setup/act.c \
 	%D%/setup/advice.c \
-	%D%/setup/command.c \
 	%D%/setup/facts.c %D%/setup/facts.h %D%/setup/facts-parts.h \
 	%D%/setup/files.c %D%/setup/files.h \
 	%D%/setup/manifest.c %D%/setup/manifest.h \
+	%D%/setup/options.c \
 	%D%/setup/plan.c %D%/setup/plan.h \
 	%D%/setup/print.c %D%/setup/print.h \
 	%D%/setup/programs.c \
 	%D%/setup/reach.c \
-	%D%/setup/script.c \
+	%D%/setup/script-variables.c \
 	%D%/setup/setup.c %D%/setup/setup.h \
 	%D%/setup/path-facts.c \
 	%D%/setup/texts.c \

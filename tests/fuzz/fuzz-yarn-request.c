@@ -12,7 +12,7 @@
 #include "rpc/hadoop/digest.h"
 #include "yarn/containers.pb-c.h"
 #include "yarn/cm-protocol/token-check.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 nm_printf(3, 4) static int record_request(struct nm_yarn_node *n, struct nm_exception *why, const char *format, ...)
 {

@@ -14,7 +14,7 @@
 #include "util/fileio.h"
 #include "yarn-tokens.h"
 #include "yarn/cm-protocol/key-store.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 struct fixture {
     char dir[64], file[96];

@@ -17,8 +17,8 @@
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-starts.h"
 #include "cgroup/backend-fake.h"
-#include "yarn/message-ids.h"
 #include "util/clock.h"
+#include "yarn/id-messages.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
 

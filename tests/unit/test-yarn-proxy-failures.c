@@ -17,7 +17,7 @@
 #include "rpc/hadoop/token.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 #define FIRST "container_1410901177871_0001_01_1099511627775" /* the first container that the proxy places */

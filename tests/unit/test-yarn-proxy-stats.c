@@ -20,7 +20,7 @@
 #include "rpc/local/metrics.h"
 #include "tests/unit/openapi.h"
 #include "yarn/allocator/allocator.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/proxy/placement-log.h"
 #include "yarn/proxy/proxy-stats.h"
 

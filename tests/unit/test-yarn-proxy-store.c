@@ -17,7 +17,7 @@
 #include "util/fault.h"
 #include "util/fileio.h"
 #include "yarn-tokens.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/proxy/proxy-store.h"
 
 struct fixture {

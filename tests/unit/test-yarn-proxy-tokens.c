@@ -13,7 +13,7 @@
 
 #include "yarn-tokens.h"
 #include "yarn/cm-protocol/token-check.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/proxy/local-tokens.h"
 #include "yarn/proxy/sign.h"
 

@@ -12,7 +12,7 @@
 
 #include "yarn-tokens.h"
 #include "yarn/cm-protocol/token-check.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 #define NOW 1500000000000
 #define LATER (NOW + 600000)

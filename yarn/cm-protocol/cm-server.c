@@ -9,7 +9,7 @@
 #include "rpc/hadoop/digest.h"
 #include "util/loop.h"
 #include "yarn/cm-protocol/cm-call.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* ---- the server --------------------------------------------------------------------------- */
 

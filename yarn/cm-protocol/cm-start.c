@@ -11,7 +11,7 @@
 
 #include "rpc/hadoop/token.h"
 #include "util/clock.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* Refuses starts while the node is registering, because its registration might not list the new containers. */
 static bool is_ready(const struct nm_yarn_cm_server *m, struct nm_hadoop_call *call)

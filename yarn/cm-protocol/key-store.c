@@ -12,7 +12,7 @@
 #include "rpc/hadoop/arena.h"
 #include "util/error.h"
 #include "util/fileio.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/tracker.pb-c.h"
 
 #define FILE_MAX (16 * NM_MIB)

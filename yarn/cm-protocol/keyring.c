@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "util/macros.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 struct remembered {
     struct nm_yarn_attempt_id attempt;

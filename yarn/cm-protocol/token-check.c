@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 #include "rpc/hadoop/token.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 #define INVALID_TOKEN "Invalid ContainerToken"
 

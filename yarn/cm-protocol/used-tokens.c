@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 struct used {
     struct nm_yarn_container_id id;

@@ -8,7 +8,7 @@
 
 #include "rpc/hadoop/token.h"
 #include "util/fnv1a.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 static size_t bucket_of(const char *text)
 {

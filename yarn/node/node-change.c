@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "util/error.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* ---- size and type ------------------------------------------------------------------------ */
 

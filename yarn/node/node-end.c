@@ -10,9 +10,9 @@
 
 #include "util/clock.h"
 #include "util/error.h"
+#include "yarn/id-messages.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
-#include "yarn/message-ids.h"
 #include "yarn/node/exit-code.h"
 
 #define OUTPUT_TAIL_MAX (64u << 10)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "util/clock.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/node/exit-code.h"
 
 #define COMMAND_MAX (64u << 10)

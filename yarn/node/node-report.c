@@ -13,7 +13,7 @@
 
 #include "yarn/node/node-state.h"
 
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 enum { STATE_RUNNING = 2, STATE_COMPLETE = 3 };
 enum { SUB_SCHEDULED = 1, SUB_RUNNING, SUB_PAUSED, SUB_COMPLETING, SUB_DONE };

@@ -9,9 +9,9 @@
 #include "yarn/node/node-state.h"
 
 #include "util/error.h"
+#include "yarn/id-messages.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/user.h"
-#include "yarn/message-ids.h"
 
 #define COMMAND_MAX (64u << 10)
 #define UID_SIZE 16

@@ -10,7 +10,7 @@
 #include "util/fnv1a.h"
 #include "util/macros.h"
 #include "util/parse.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* ---- files -------------------------------------------------------------------------------- */
 

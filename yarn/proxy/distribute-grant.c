@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "util/clock.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 static Hadoop__NodeId *make_node(struct nm_arena *a, const char *host, int32_t port)
 {

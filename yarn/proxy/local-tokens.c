@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "util/error.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* ---- keys and tokens ---------------------------------------------------------------------- */
 

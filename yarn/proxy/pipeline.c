@@ -9,7 +9,7 @@
 
 #include "util/clock.h"
 #include "util/error.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* ---- creation and end ------------------------------------------------------------------------- */
 

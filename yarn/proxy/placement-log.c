@@ -16,7 +16,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/fnv1a.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/proxy/proxy-store.pb-c.h"
 
 #define PLACEMENTS_FILE "placements"

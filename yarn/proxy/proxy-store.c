@@ -11,7 +11,7 @@
 #include "util/fault.h"
 #include "util/fileio.h"
 #include "util/parse.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/state-dir.h"
 #include "yarn/proxy/proxy-store.pb-c.h"
 

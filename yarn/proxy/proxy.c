@@ -12,7 +12,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/loop.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 #include "yarn/port.h"
 #include "yarn/proxy/local-tokens.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "util/error.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 /* ---- keys --------------------------------------------------------------------------------- */
 

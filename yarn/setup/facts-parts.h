@@ -12,7 +12,7 @@
 int nm_setup_find_programs(const struct nm_setup_request *w, struct nm_arena *a, struct nm_setup_facts *f,
                            char **ret_message);
 
-/* ---- assignments in shell scripts: script.c ----------------------------------------------- */
+/* ---- assignments in shell scripts: script-variables.c ------------------------------------- */
 
 /* Finds assignments in a shell script without executing the script. The code is pure. */
 

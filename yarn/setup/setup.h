@@ -43,7 +43,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
  * by hand. Makes no changes. */
 int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *s);
 
-/* ---- the command line: command.c ---------------------------------------------------------- */
+/* ---- the command line: options.c ---------------------------------------------------------- */
 
 #define NM_YARN_SETUP_ALLOW_MAX 64
 

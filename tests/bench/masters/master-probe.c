@@ -26,7 +26,7 @@
 #include "tests/bench/masters/master.pb-c.h"
 #include "util/clock.h"
 #include "util/fileio.h"
-#include "yarn/message-ids.h"
+#include "yarn/id-messages.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 #define MANY 4096u /* the most containers in one response */
