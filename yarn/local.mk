@@ -78,9 +78,9 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-reinit.c \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
+	%D%/node/node-find.c \
 	%D%/node/node-prepare.c \
 	%D%/node/node-store.c \
-	%D%/node/node-refuse.c \
 	%D%/node/node-report.c \
 	%D%/node/node-rest.c \
 	%D%/node/node-start.c \

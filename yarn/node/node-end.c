@@ -17,23 +17,6 @@
 
 #define OUTPUT_TAIL_MAX (64u << 10)
 
-const struct nm_caller nm_yarn_admin = {.admin = true};
-
-const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i)
-{
-    const struct nm_container *c = NULL;
-    struct nm_problem problem;
-
-    return nm_manager_find(i->node->p.manager, &nm_yarn_admin, i->text, &c, &problem) == 0 ? c : NULL;
-}
-
-int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_record_version **ret)
-{
-    const struct nm_container *c = nm_yarn_container_core(i);
-
-    return c ? nm_yarn_record_version_new((struct nm_bytes){c->blob.data, c->blob.bytes}, ret) : -ESRCH;
-}
-
 /* ---- containers --------------------------------------------------------------------------- */
 
 static void complete(struct nm_yarn_container *i, int32_t status, const char *diagnostics)
@@ -108,22 +91,6 @@ void nm_yarn_node_sweep(struct nm_yarn_node *n)
         if (i->completed && i->app->ended)
             nm_yarn_container_drop(i);
     }
-}
-
-int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
-                      struct nm_exception *why)
-{
-    struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
-    char text[NM_YARN_ID_SIZE];
-
-    (void)nm_yarn_container_id_format(&number, text);
-    if (!i)
-        return nm_yarn_refuse_unknown(n, text, why);
-    if (i->completed)
-        return nm_yarn_refuse(why, "Container %s has completed already.", text);
-    *ret = i;
-    return 0;
 }
 
 /* Ends a container. If the container is already being ended, the first reason is kept. */

@@ -13,6 +13,8 @@
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/user.h"
 
+/* the environment variable that names the runtime that a container requires */
+#define RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
 #define COMMAND_MAX (64u << 10)
 #define UID_SIZE 16
 
@@ -46,6 +48,29 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
     if (context->n_command == 0)
         return nm_yarn_refuse(why, "Container %s has no command.", text);
     return check_services(n, context, why);
+}
+
+/* Returns the runtime that the container requires, or NULL if it requires no runtime. If this node doesn't have the
+ * runtime, the container must be refused, because it must not run in another runtime. */
+static const char *wanted_runtime(const Yarn__LaunchContext *context)
+{
+    for (size_t k = 0; k < context->n_environment; k++) {
+        const Yarn__Text *e = context->environment[k];
+
+        if (e->key && e->value && nm_streq(e->key, RUNTIME) && *e->value && !nm_streq(e->value, "default"))
+            return e->value;
+    }
+    return NULL;
+}
+
+int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why)
+{
+    const char *runtime = wanted_runtime(context);
+
+    if (!runtime)
+        return 0;
+    return nm_yarn_refuse(why, "The container requests the runtime '%.60s' (" RUNTIME "), but this node has "
+                          "only the default one.", runtime);
 }
 
 /* ---- directories and users ---------------------------------------------------------------- */
@@ -289,7 +314,7 @@ static int fail_for_disks(const struct nm_yarn_node *n, struct plan *p, const ch
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
                      const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
 {
-    const char *runtime = nm_yarn_wanted_runtime(context);
+    const char *runtime = wanted_runtime(context);
     _cleanup_free_ char *no_dirs = NULL;
     char *why = NULL;
     int r;
@@ -299,7 +324,7 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
                          nm_strdup_printf("Container launched after its application had ended."));
     if (runtime)
         return fail_plan(p, NM_YARN_INVALID,
-                         nm_strdup_printf("The container requests the runtime '%.60s' (" NM_YARN_RUNTIME "), but this "
+                         nm_strdup_printf("The container requests the runtime '%.60s' (" RUNTIME "), but this "
                                           "node has only the default one: it runs containers as processes without "
                                           "images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);

@@ -80,25 +80,22 @@ bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t
 void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 
-/* ---- node-refuse.c ---- */
-/* Returns NM_YARN_REFUSED, and sets *why to a YarnException with this text. */
-nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format, ...);
-/* Refuses a request for a container that this node doesn't have. */
-int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
-/* The environment variable that names the runtime that a container requires. If this node doesn't have the runtime, the
- * container must be refused, because it must not run in another runtime. nm_yarn_wanted_runtime() returns NULL if the
- * container requires no runtime. */
-#define NM_YARN_RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
-const char *nm_yarn_wanted_runtime(const Yarn__LaunchContext *context);
-int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
-
-/* ---- node-end.c ---- */
+/* ---- node-find.c ---- */
 /* Returns the manager's container. NULL: the container was never accepted by the manager, or the manager has removed
  * it. */
 const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i);
 /* Unpacks the record that the manager stores, which contains the newest token. -ESRCH: the manager doesn't have the
  * container. */
 int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_record_version **ret);
+/* Returns NM_YARN_REFUSED, and sets *why to a YarnException with this text. */
+nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format, ...);
+/* Refuses a request for a container that this node doesn't have. */
+int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
+/* Finds a container that hasn't ended. Refuses the request if there is no such container. */
+int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
+                      struct nm_exception *why);
+
+/* ---- node-end.c ---- */
 /* Ends a container that never ran, and reports the end. */
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
 /* Reports an end that an earlier nmd has saved. The container never ran. */
@@ -111,14 +108,15 @@ void nm_yarn_container_drop(struct nm_yarn_container *i);
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* Removes the application if it has ended and all its containers were removed. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
-/* Finds a container that hasn't ended. Refuses the request if there is no such container. */
-int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
-                      struct nm_exception *why);
 
 /* ---- node-prepare.c ---- */
 /* Returns a preparation task for this container, without data of auxiliary services. */
 struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
+
+/* ---- node-start.c ---- */
+/* Refuses a context that requires a runtime other than the default one. */
+int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
 
 /* ---- node-report.c ---- */
 /* c: the manager's container, or NULL if the manager doesn't have the container. */
