@@ -12,6 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "yarn/launch/certificates.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/user.h"
 

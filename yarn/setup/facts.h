@@ -101,6 +101,15 @@ int nm_setup_path_examine(struct nm_arena *a, const char *root, const char *path
 /* Returns the SHA-256 of a text in hexadecimal, in the same form as in nm_setup_path. */
 const char *nm_setup_sha256(struct nm_arena *a, const void *data, size_t size);
 
+/* ---- the cluster's hosts: reach.c --------------------------------------------------------- */
+
+/* Returns the role for messages, such as "name node". */
+const char *nm_setup_role(enum nm_setup_role role);
+/* Writes the reason why a host couldn't be reached, and what to check, to buf. Returns buf, or NULL if the host was
+ * reached. */
+const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
+                                   size_t size);
+
 /* ---- the service nmd: facts.c ------------------------------------------------------------- */
 
 /* How nmd is started and stopped on the host. The output of the setup contains the commands for this. */

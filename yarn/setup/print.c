@@ -4,7 +4,6 @@
 
 #include "yarn/setup/print.h"
 
-#include <netdb.h>
 #include <string.h>
 
 #define WIDTH 100
@@ -32,71 +31,7 @@ static void print_wrapped(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-const char *nm_setup_role(enum nm_setup_role role)
-{
-    switch (role) {
-    case NM_SETUP_RESOURCE_MANAGER:
-        return "ResourceManager";
-    case NM_SETUP_SCHEDULER:
-        return "ResourceManager for masters";
-    case NM_SETUP_NAME_NODE:
-        break;
-    }
-    return "name node";
-}
-
 /* ---- the cluster -------------------------------------------------------------------------- */
-
-/* Returns whether another ResourceManager answers. In this case, a ResourceManager that can't be reached may be a
- * standby, which doesn't listen on its ports. A standby name node does listen. */
-static bool another_answers(const struct nm_setup_facts *f, const struct nm_setup_host *h)
-{
-    if (h->role == NM_SETUP_NAME_NODE)
-        return false;
-    for (size_t i = 0; i < f->n_hosts; i++)
-        if (f->hosts[i].role == h->role && f->hosts[i].answered)
-            return true;
-    return false;
-}
-
-static const char *advice_for(enum nm_setup_role role, int error)
-{
-    switch (error) {
-    case -ECONNREFUSED:
-        if (role == NM_SETUP_NAME_NODE)
-            return "no program listens on this port, so files of jobs can't be fetched from there. Check that the "
-                   "NameNode runs, and that this is the port of its web pages (dfs.namenode.http-address or "
-                   "https-address).";
-        return "no program listens on this port. Check that the ResourceManager runs, and that this is its port for "
-               "nodes (yarn.resourcemanager.resource-tracker.address).";
-    case -ETIMEDOUT:
-        return "no answer was received. Check that the host is up, and that firewalls permit connections to this "
-               "port.";
-    case -EHOSTUNREACH:
-    case -ENETUNREACH:
-        return "there is no route to it. Check its address and the network configuration of this host.";
-    case -EACCES:
-    case -EPERM:
-        return "the firewall of this host forbids the connection.";
-    }
-    return strerror(-error);
-}
-
-const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
-                                   size_t size)
-{
-    if (h->answered)
-        return NULL;
-    if (h->unresolved != 0)
-        (void)snprintf(buf, size, "its name can't be resolved: %s", gai_strerror(h->unresolved));
-    else if (another_answers(f, h) && h->error == -ECONNREFUSED)
-        (void)snprintf(buf, size, "no program listens on this port, which is normal for a standby ResourceManager");
-    else if (h->error == 0)
-        (void)snprintf(buf, size, "it has no usable address");
-    else
-        (void)snprintf(buf, size, "can't be reached: %s", advice_for(h->role, h->error));
-    return buf;
-}
 
 static void print_host(FILE *out, const struct nm_setup_facts *f, const struct nm_setup_host *h)
 {

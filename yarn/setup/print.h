@@ -14,9 +14,3 @@ void nm_setup_print(FILE *out, const struct nm_setup_request *w, const struct nm
                     const struct nm_setup_service *s, const struct nm_setup_plan *p, bool is_done);
 void nm_setup_print_undo(FILE *out, const struct nm_setup_request *w, const struct nm_setup_service *s,
                          const struct nm_setup_manifest *m, const struct nm_setup_undo *u, bool is_done);
-
-/* Writes the reason why a host couldn't be reached, and what to check, to buf. Returns buf, or NULL if the host was
- * reached. */
-const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
-                                   size_t size);
-const char *nm_setup_role(enum nm_setup_role role);
