@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "yarn/ids.h"
 
@@ -40,6 +41,14 @@ static inline struct nm_yarn_container_id nm_yarn_container_of(const Hadoop__Con
     return (struct nm_yarn_container_id){nm_yarn_attempt_of(m->attempt), m->id};
 }
 
+static inline void nm_yarn_application_message_set(Hadoop__ApplicationId *m, const struct nm_yarn_application_id *id)
+{
+    *m = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
+    m->has_id = m->has_cluster_timestamp = 1;
+    m->id = id->number;
+    m->cluster_timestamp = id->cluster;
+}
+
 /* Storage for the conversion to a message. The message points into this struct, so the struct must not be copied. */
 struct nm_yarn_attempt_message {
     Hadoop__ApplicationId application;
@@ -49,10 +58,7 @@ struct nm_yarn_attempt_message {
 static inline Hadoop__AttemptId *nm_yarn_attempt_message_set(struct nm_yarn_attempt_message *m,
                                                              const struct nm_yarn_attempt_id *id)
 {
-    m->application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
-    m->application.has_id = m->application.has_cluster_timestamp = 1;
-    m->application.id = id->application.number;
-    m->application.cluster_timestamp = id->application.cluster;
+    nm_yarn_application_message_set(&m->application, &id->application);
     m->attempt = (Hadoop__AttemptId)HADOOP__ATTEMPT_ID__INIT;
     m->attempt.application = &m->application;
     m->attempt.has_attempt = 1;
@@ -74,6 +80,15 @@ static inline Hadoop__ContainerId *nm_yarn_container_message_set(struct nm_yarn_
     m->container.has_id = 1;
     m->container.id = id->number;
     return &m->container;
+}
+
+/* Makes a message with a container's id in the arena. Returns NULL without memory. */
+static inline Hadoop__ContainerId *nm_yarn_container_message_new(struct nm_arena *a,
+                                                                 const struct nm_yarn_container_id *id)
+{
+    struct nm_yarn_container_message *m = nm_arena_alloc(a, sizeof *m);
+
+    return m ? nm_yarn_container_message_set(m, id) : NULL;
 }
 
 static inline bool nm_yarn_same_application(const struct nm_yarn_application_id *a,

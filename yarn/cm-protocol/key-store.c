@@ -124,13 +124,6 @@ static Hadoop__AttemptId *make_attempt(struct nm_arena *a, const struct nm_yarn_
     return m ? nm_yarn_attempt_message_set(m, id) : NULL;
 }
 
-static Hadoop__ContainerId *make_container(struct nm_arena *a, const struct nm_yarn_container_id *id)
-{
-    struct nm_yarn_container_message *m = nm_arena_alloc(a, sizeof *m);
-
-    return m ? nm_yarn_container_message_set(m, id) : NULL;
-}
-
 static int make_attempts(const struct nm_yarn_key_store *k, struct pieces *p)
 {
     const struct nm_yarn_master_key *key;
@@ -170,7 +163,7 @@ static int make_used(const struct nm_yarn_key_store *k, struct pieces *p)
         if (!m)
             return -ENOMEM;
         *m = (Yarn__UsedToken)YARN__USED_TOKEN__INIT;
-        m->container = make_container(&p->arena, &id);
+        m->container = nm_yarn_container_message_new(&p->arena, &id);
         m->has_expires_msec = 1;
         m->expires_msec = expires_msec;
         if (!m->container)

@@ -49,12 +49,8 @@ static Hadoop__ApplicationId *put_application(const struct nm_yarn_application_i
 {
     Hadoop__ApplicationId *m = take(arena, sizeof *m);
 
-    if (!m)
-        return NULL;
-    *m = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
-    m->has_id = m->has_cluster_timestamp = 1;
-    m->id = id->number;
-    m->cluster_timestamp = id->cluster;
+    if (m)
+        nm_yarn_application_message_set(m, id);
     return m;
 }
 

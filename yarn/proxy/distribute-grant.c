@@ -22,13 +22,6 @@ static Hadoop__NodeId *make_node(struct nm_arena *a, const char *host, int32_t p
     return m->host ? m : NULL;
 }
 
-static Hadoop__ContainerId *make_id(struct nm_arena *a, const struct nm_yarn_container_id *id)
-{
-    struct nm_yarn_container_message *m = nm_arena_alloc(a, sizeof *m);
-
-    return m ? nm_yarn_container_message_set(m, id) : NULL;
-}
-
 static Hadoop__Resource *make_resource(struct nm_arena *a, const struct nm_yarn_alloc_size *size)
 {
     Hadoop__Resource *m = nm_arena_alloc(a, sizeof *m);
@@ -69,7 +62,7 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
     if (!m)
         return -ENOMEM;
     *m = (Masters__Container)MASTERS__CONTAINER__INIT;
-    m->id = make_id(&c->arena, &grant.id);
+    m->id = nm_yarn_container_message_new(&c->arena, &grant.id);
     m->node = make_node(&c->arena, grant.host, grant.port);
     m->web_address = nm_arena_text(&c->arena, nm_bytes_of(p->node->web_address ?: ""));
     m->resource = make_resource(&c->arena, &p->size);
