@@ -105,7 +105,8 @@ final class LightNode {
                     ContainerExitStatus.INVALID));
         }
         return NodeStatus.newInstance(id, responseId, containers, Collections.emptyList(),
-                NodeHealthStatus.newInstance(healthy, healthy ? "" : "unhealthy for a test", System.currentTimeMillis()),
+                NodeHealthStatus.newInstance(healthy, healthy ? "" : "unhealthy for a test",
+                        System.currentTimeMillis()),
                 ResourceUtilization.newInstance(containersMb, containersMb, containersCpu),
                 ResourceUtilization.newInstance(nodeMb, nodeMb, nodeCpu), Collections.emptyList());
     }
