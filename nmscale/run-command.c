@@ -139,19 +139,19 @@ static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, 
     printed = last_line(kept);
     if (r < 0 && r != -ETIMEDOUT)
         return nm_fail(ret_message, r, "can't get the exit status of %s: %s; last line of its output: %s", name,
-                       strerror(-r), *printed ? printed : "nothing");
+                       strerror(-r), *printed ? printed : "(no output)");
     if (r < 0) {
         (void)kill(-pid, SIGKILL);
         (void)waitpid(pid, &status, 0);
         (void)nm_format_duration(timeout_usec, duration, sizeof duration);
         return nm_fail(ret_message, r, "%s did not end in %s and was killed; last line of its output: %s", name,
-                       duration, *printed ? printed : "nothing");
+                       duration, *printed ? printed : "(no output)");
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     return nm_fail(ret_message, -EREMOTEIO, "%s failed (%s %d); last line of its output: %s", name,
                    WIFEXITED(status) ? "exit status" : "signal",
-                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), *printed ? printed : "nothing");
+                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), *printed ? printed : "(no output)");
 }
 
 int nm_scale_command(const char *words, const char *const *more, uint64_t timeout_usec, char **ret_message)

@@ -36,7 +36,7 @@ def last_lines(log, count=12):
             lines = [line.rstrip()[:300] for line in f if line.strip() and not line.lstrip().startswith("at ")]
     except OSError as error:
         lines = [f"({error})"]
-    return "\n".join("    " + line for line in lines[-count:]) or "    (nothing)"
+    return "\n".join("    " + line for line in lines[-count:]) or "    (no output)"
 
 
 class Output(io.FileIO):

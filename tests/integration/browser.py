@@ -52,7 +52,7 @@ class Browser:
         while b"\0" not in self.rest:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.read], [], [], left)[0]:
-                raise TimeoutError("the browser says nothing")
+                raise TimeoutError("the browser sent no message in time")
             data = os.read(self.read, 1 << 20)
             if not data:
                 raise EOFError("the browser has exited")

@@ -63,7 +63,7 @@ for panel in model["panels"]:
         real = expr.replace("$__rate_interval", "1m").replace("$instance", ".*")
         result, error = ask(real)
         if error or not result:
-            faults.append(f"{where}: Prometheus answers {error or 'with nothing'}")
+            faults.append(f"{where}: Prometheus answers {error or 'with no series'}")
 
 # The query that fills the menu of nodes is checked too.
 for variable in model["templating"]["list"]:

@@ -160,9 +160,9 @@ def check_routes():
                 if status != wanted:
                     wrong.append("%s: %d, not %d: %s" % (ref, status, wanted, text[:300]))
                 if wanted == 404:
-                    nothing = ask(role, method, path.replace("{id}", "there-is-none"), BODY.get(key))[1]
-                    if nothing.replace("there-is-none", ref) != text:
-                        wrong.append("another's is told from none: %s %s" % (text, nothing))
+                    missing = ask(role, method, path.replace("{id}", "there-is-none"), BODY.get(key))[1]
+                    if missing.replace("there-is-none", ref) != text:
+                        wrong.append("the answer differs from the answer for a missing container: %s %s" % (text, missing))
             if before and steady(c["id"]) != before:
                 wrong.append("it was changed: %s" % steady(c["id"]))
             print_result("%s %s by %s: %d" % (method, path, role, wanted), "; ".join(wrong))

@@ -39,7 +39,7 @@ static bool is_stopped(const struct tracker_fixture *w)
 static void assert_reported(const char *part)
 {
     if (!strstr(tracker_logged.all, part))
-        fail_msg("'%s' wasn't told, but: %s", part, tracker_logged.all);
+        fail_msg("'%s' was not logged; the log: %s", part, tracker_logged.all);
 }
 
 static bool has_helper(const struct tracker_fixture *w)
