@@ -66,12 +66,6 @@ struct session {
     bool answered[CALLS_MAX];
 };
 
-static void must(bool is)
-{
-    if (!is)
-        abort();
-}
-
 static struct nm_bytes get_bytes(struct nm_bytes message, uint32_t number, size_t n)
 {
     struct nm_bytes bytes = {};
@@ -386,18 +380,6 @@ static int connect_here(struct sockaddr_un *sa, socklen_t size)
     return fd;
 }
 
-/* Listens on a UNIX address that the kernel chooses. */
-static int listen_here(struct sockaddr_un *sa, socklen_t *size)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    *sa = (struct sockaddr_un){.sun_family = AF_UNIX};
-    *size = sizeof *sa;
-    must(fd >= 0 && bind(fd, (struct sockaddr *)sa, sizeof sa->sun_family) == 0 && listen(fd, 4) == 0 &&
-         getsockname(fd, (struct sockaddr *)sa, size) == 0);
-    return fd;
-}
-
 /* Makes an NMToken with the input's identifier, or with that of attempt 1 of application 1, and with the matching
  * password. */
 static struct nm_token *make_nm_token(struct session *s, const struct nm_yarn_master_key *key)
@@ -434,7 +416,7 @@ static void at_containers(struct session *s, uint64_t how)
     nm_exception_set(&node.why, 0, NM_EXCEPTION_YARN, "not now");
     tokens_state(&state);
     must(sd_event_new(&event) >= 0 && nm_yarn_keyring_new(&state, &keyring) == 0 && nm_yarn_used_new(&used) == 0);
-    must(nm_yarn_cm_server_new(event, listen_here(&sa, &size), keyring, used, &node, &cm_server) == 0);
+    must(nm_yarn_cm_server_new(event, peer_listen(&sa, &size), keyring, used, &node, &cm_server) == 0);
     nm_yarn_cm_server_set_node(cm_server, TOKENS_HOST, TOKENS_PORT);
     nm_yarn_cm_server_set_rm(cm_server, how & WORLD_UNREGISTERED ? 0 : TOKENS_RM);
     if (how & WORLD_MASTERS)

@@ -37,12 +37,6 @@ enum how { HOW_MESSAGE, HOW_SASL, HOW_FRAME };
 #define WAIT_USEC (60 * NM_USEC_PER_SEC)
 #define REPLIES_MAX 64u
 
-static void must(bool is)
-{
-    if (!is)
-        abort();
-}
-
 /* ---- the ResourceManager ------------------------------------------------------------------ */
 
 struct hostile {
@@ -300,18 +294,6 @@ static void ask(struct node *n)
     must(r == 0 || r == -ENOTCONN);
 }
 
-/* Listens on a UNIX address that the kernel chooses. */
-static int listen_here(struct sockaddr_un *sa, socklen_t *size)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    *sa = (struct sockaddr_un){.sun_family = AF_UNIX};
-    *size = sizeof *sa;
-    must(fd >= 0 && bind(fd, (struct sockaddr *)sa, sizeof sa->sun_family) == 0 && listen(fd, 4) == 0 &&
-         getsockname(fd, (struct sockaddr *)sa, size) == 0);
-    return fd;
-}
-
 static void node_begin(struct node *n)
 {
     struct sockaddr_un sa;
@@ -321,7 +303,7 @@ static void node_begin(struct node *n)
     nm_yarn_state_init(&n->state, NM_USEC_PER_SEC);
     must(sd_event_new(&n->event) >= 0 && nm_yarn_keyring_new(&n->state, &n->keyring) == 0 &&
          nm_yarn_used_new(&n->used) == 0 &&
-         nm_yarn_cm_server_new(n->event, listen_here(&sa, &size), n->keyring, n->used, &n->fake, &n->cm_server) == 0);
+         nm_yarn_cm_server_new(n->event, peer_listen(&sa, &size), n->keyring, n->used, &n->fake, &n->cm_server) == 0);
     nm_yarn_cm_server_set_node(n->cm_server, TOKENS_HOST, TOKENS_PORT);
 }
 
@@ -362,7 +344,7 @@ static void as_node(struct nm_bytes input, bool secure)
 
     node_begin(&n);
     h.event = n.event;
-    h.listen_fd = listen_here(&sa, &size);
+    h.listen_fd = peer_listen(&sa, &size);
     o = (struct nm_hadoop_client_options){
         .address = (struct sockaddr *)&sa, .address_size = size, .protocol = TRACKER, .version = 1, .user = "nmd",
         .token = secure ? &token : NULL, .accepts_simple_auth = true, .closed = on_closed, .userdata = &n};

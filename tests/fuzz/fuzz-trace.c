@@ -6,19 +6,9 @@
  */
 
 #include "sim/run.h"
+#include "text.h"
 
 #define REPLAY_MAX_USEC (60 * NM_USEC_PER_SEC)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_message(const char *message)
-{
-    if (!message || strncmp(message, "FILE:", 5) != 0)
-        abort();
-    for (; *message; message++)
-        if (*message < ' ' || *message > '~')
-            abort();
-}
 
 static void check_curve(const struct nm_curve *c)
 {
@@ -53,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     r = nm_workload_read(f, "FILE", &w, &message);
     if (r < 0) {
-        check_message(message);
+        fuzz_check_message(message);
         return 0;
     }
     check_curve(&w->system);

@@ -3,18 +3,8 @@
 /* Fuzzes Hadoop configuration files. The message of a refused file is one printable line. In an accepted file, each
  * property has a value or is refused. Each setting that nmd derives from the file also has a value or is refused. */
 
+#include "text.h"
 #include "yarn/conf/settings.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_message(const char *message)
-{
-    if (!message || strncmp(message, "FILE:", 5) != 0)
-        abort();
-    for (; *message; message++)
-        if (*message < ' ' || *message > '~')
-            abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -29,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r > 0 || (r == 0) != !message)
         abort();
     if (r < 0)
-        check_message(message);
+        fuzz_check_message(message);
     for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {
         char *value = NULL;
 

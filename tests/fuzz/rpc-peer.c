@@ -6,13 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 
 #include "util/clock.h"
 
 /* This limit is longer than any wait in correct code, and longer than the delays of a busy machine. */
 #define WAIT_USEC (60 * NM_USEC_PER_SEC)
 #define HEAD_SIZE 4u
+
+int peer_listen(struct sockaddr_un *ret_address, socklen_t *ret_size)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    *ret_size = sizeof *ret_address;
+    must(fd >= 0 && bind(fd, (struct sockaddr *)ret_address, sizeof ret_address->sun_family) == 0 &&
+         listen(fd, 4) == 0 && getsockname(fd, (struct sockaddr *)ret_address, ret_size) == 0);
+    return fd;
+}
 
 void peer_init(struct peer *p, sd_event *event, int fd)
 {

@@ -8,6 +8,9 @@
  */
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-event.h>
 
 #include "protobuf-wire.h"
@@ -19,6 +22,16 @@ struct peer {
     size_t sent;
     bool ended; /* the other side has closed the connection */
 };
+
+/* Aborts unless the condition is true. */
+static inline void must(bool is)
+{
+    if (!is)
+        abort();
+}
+
+/* Returns a socket that listens on a UNIX address that the kernel chooses. */
+int peer_listen(struct sockaddr_un *ret_address, socklen_t *ret_size);
 
 /* Takes ownership of fd. */
 void peer_init(struct peer *p, sd_event *event, int fd);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * For targets whose parser gets NUL-terminated text. The function makes a copy that ends with the NUL, so that a
+ * For targets whose parser gets text or prints a message. fuzz_text() makes a copy that ends with a NUL, so that a
  * sanitizer detects a read beyond the NUL.
  */
 
@@ -20,6 +20,16 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = '\0';
     return text;
+}
+
+/* Aborts unless the message of a refused file is one printable line that begins with the name FILE. */
+static inline void fuzz_check_message(const char *message)
+{
+    if (!message || strncmp(message, "FILE:", 5) != 0)
+        abort();
+    for (; *message; message++)
+        if (*message < ' ' || *message > '~')
+            abort();
 }
 
 /* Aborts if a failed parser has changed its output. */

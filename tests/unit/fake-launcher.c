@@ -13,7 +13,6 @@
 
 #include "tests/unit/fake-launcher.h"
 
-#include "tests/unit/yarn-tokens.h"
 #include "yarn/launch/shuffle-service.h"
 
 struct fake_launcher fake_launcher;
@@ -199,6 +198,12 @@ static void on_report(int level, const char *sentence)
 {
     assert_int_equal(level, LOG_NOTICE);
     (void)snprintf(fake_launcher.reported, sizeof fake_launcher.reported, "%s", sentence);
+}
+
+int fake_launcher_set_up(void **state)
+{
+    fake_launcher_reset();
+    return manager_fixture_set_up_started(state);
 }
 
 int fake_launcher_try_node(struct manager_fixture *w, struct nm_yarn_node **ret)

@@ -7,6 +7,7 @@
  */
 
 #include "tests/unit/manager-fixture.h"
+#include "tests/unit/yarn-tokens.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/node/node.h"
 
@@ -30,8 +31,11 @@ struct fake_launcher {
 };
 extern struct fake_launcher fake_launcher;
 
+/* Starts a manager for real processes (manager-fixture.h) and restores the fake launcher's state before the first
+ * request. The teardown is manager_fixture_tear_down_real(). */
+int fake_launcher_set_up(void **state);
 void fake_launcher_reset(void); /* restores the state before the first request */
-/* Returns a node on this manager, in the cluster of tests/unit/yarn-tokens.h. */
+/* Returns a node on this manager, in the cluster of yarn-tokens.h. */
 struct nm_yarn_node *fake_launcher_node(struct manager_fixture *w);
 /* Calls nm_yarn_node_new() as fake_launcher_node() does, and returns the result of nm_yarn_node_new(). The node has no
  * address yet. */

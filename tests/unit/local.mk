@@ -108,7 +108,9 @@ comma = ,
 	-DNM_TEST_SHIM=\"$(abs_top_builddir)/nm-shim\" -DNM_TEST_FAILING_SHIM=\"$(abs_top_builddir)/failing-shim\"
 
 # ---- files that tests share ----
-# $(call fixture,FILES,TESTS): these tests use these files. The library only tells automake of the files; it is not built.
+# $(call fixture,FILES,TESTS): these tests use these files. If a fixture uses other fixtures, FILES has all of them, and its
+# header includes their headers. So a test includes one fixture and is in one row for it. The library only tells automake of
+# the files; it is not built.
 fixture = $(eval $(2:%=%D%/test-%): $(1:%=%D%/%.o))
 EXTRA_LIBRARIES = %D%/libfixtures.a
 %C%_libfixtures_a_SOURCES = %D%/direct-fixture.c %D%/dirs-fixture.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
@@ -120,68 +122,66 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
 	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
 	%D%/tracker-fixture.c
-noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-fixture.h %D%/dirs-fixture.h %D%/each-arena-size.h \
-	%D%/fail-nth.h %D%/failing-calls.h %D%/failure.h %D%/failing-launch.h %D%/fake-launcher.h %D%/fake-libcgroup.h \
-	%D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h %D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h \
-	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/health-fixture.h %D%/http-fixture.h \
-	%D%/persistent-cgroups.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/localizer-fixture.h %D%/loopback.h \
-	%D%/manager-fixture.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h \
-	%D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h \
-	%D%/proxy-stats-expected.h %D%/proxy-fixture.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h \
-	%D%/remove-tree.h %D%/run-until.h %D%/sample-fixture.h %D%/scale-model.h %D%/setup-root.h %D%/setup-settings.h \
-	%D%/shuffle-client.h %D%/shuffle-service-fixture.h %D%/shuffle-fixture.h %D%/sqlite-failures.h %D%/store-fixture.h \
+noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/direct-fixture.h \
+	%D%/dirs-fixture.h %D%/each-arena-size.h %D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/failure.h \
+	%D%/fake-launcher.h %D%/fake-libcgroup.h %D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h \
+	%D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h \
+	%D%/health-fixture.h %D%/http-fixture.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/limit-files.h \
+	%D%/localizer-fixture.h %D%/loopback.h %D%/manager-fixture.h %D%/message-copy.h %D%/nmctl-run.h \
+	%D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h %D%/persistent-cgroups.h %D%/policy-fixture.h \
+	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
+	%D%/proxy-stats-expected.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h %D%/remove-tree.h \
+	%D%/run-until.h %D%/sample-fixture.h %D%/scale-model.h %D%/setup-root.h %D%/setup-settings.h %D%/shuffle-client.h \
+	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/sqlite-failures.h %D%/store-fixture.h \
 	%D%/systemd-fixture.h %D%/tracker-fixture.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
 	%D%/yarn-tokens.h
 
-$(call fixture,direct-fixture,cgroup-files cgroup-nested libcg)
+$(call fixture,direct-fixture,cgroup-files cgroup-nested)
 $(call fixture,dirs-fixture,yarn-become yarn-node-dirs yarn-container-dirs)
-$(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
-	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle yarn-shuffle-failures \
-	yarn-shuffle-process)
-$(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
-	health-script history launch-nmd-failures link-failures local-listen local-memory local-start-memory \
-	manager-memory messages-memory node output-failures sampling-failures sampling-many snapshot-failures \
-	store-failures systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-container-dirs yarn-health \
-	yarn-key-store yarn-launch-memory yarn-launcher-failures yarn-memory yarn-net yarn-node yarn-node-dirs \
-	yarn-proxy-failures yarn-reinit-limits yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-failures \
-	yarn-shuffle-process yarn-size yarn-tracker)
-$(call fixture,failing-calls,launch-nmd-failures output-failures output-times snapshot-failures store-failures)
-$(call fixture,failing-launch,launch-failures session-failures launch-nmd-failures)
-$(call fixture,fake-launcher,yarn-execution-type yarn-node yarn-refusals yarn-reinit yarn-reinit-limits yarn-rest)
-$(call fixture,fake-libcgroup,libcg)
-$(call fixture,fake-manager,local-abuse local-accept local-logs local-memory local-server local-start-memory \
-	local-streams local-web messages openapi)
+$(call fixture,fake-launcher manager-fixture,yarn-node yarn-refusals yarn-rest)
+$(call fixture,fake-libcgroup direct-fixture,libcg)
+$(call fixture,fake-manager,messages)
 $(call fixture,fake-netlink,link-failures)
-$(call fixture,fake-nmd,client nmctl nmctl-verbs)
+$(call fixture,fake-nmd,client)
 $(call fixture,fake-processes,cgroup-procs cgroup-signal cgroup-pass netprio-probe)
 $(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol)
+$(call fixture,failing-launch launch-fixture,launch-failures launch-nmd-failures session-failures)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
 $(call fixture,health-fixture,health health-script)
-$(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-start-memory \
+$(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
 	local-streams local-web openapi)
-$(call fixture,persistent-cgroups,manager-memory recovery)
-$(call fixture,launch-fixture,adopt launch launch-failures launch-nmd-failures launch-output session-failures)
+$(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
-$(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-memory manager-settings owner \
-	owner-steps recorder recovery rerun starts yarn-check yarn-execution-type yarn-health yarn-node \
-	yarn-refusals yarn-reinit yarn-reinit-limits yarn-rest yarn-size yarn-tracker)
-$(call fixture,nmctl-run,nmctl nmctl-verbs)
+$(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
+	rerun starts)
+$(call fixture,nmctl-run fake-nmd,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)
+$(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)
 $(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-simulation,policy-property)
 $(call fixture,proxy-fixture,yarn-proxy yarn-proxy-failures)
-$(call fixture,refused-requests,local-memory)
-$(call fixture,reinit-fixture,yarn-reinit yarn-reinit-limits yarn-execution-type)
+$(call fixture,refused-requests http-fixture fake-manager fail-nth,local-memory)
+$(call fixture,reinit-fixture fake-launcher manager-fixture,yarn-execution-type yarn-reinit yarn-reinit-limits)
 $(call fixture,sample-fixture,cgsample pagewalk sampling-failures sampling-many)
-$(call fixture,shuffle-client,shuffle-server shuffle-work shuffle-refusing)
-$(call fixture,shuffle-service-fixture,yarn-shuffle yarn-shuffle-failures)
-$(call fixture,shuffle-fixture,shuffle-output shuffle-range shuffle-refusing shuffle-server shuffle-work)
-$(call fixture,sqlite-failures,store-failures snapshot-failures)
-$(call fixture,store-fixture,snapshot-failures store store-backlog store-damage store-failures store-parts)
-$(call fixture,fake-systemd systemd-fixture,cgroup-choice systemd systemd-failures)
-$(call fixture,tracker-fixture,yarn-check yarn-health yarn-size yarn-tracker)
+$(call fixture,shuffle-client shuffle-fixture,shuffle-refusing shuffle-server shuffle-work)
+$(call fixture,shuffle-fixture,shuffle-output shuffle-range)
+$(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
+$(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
+$(call fixture,store-fixture,store store-backlog store-damage store-parts)
+$(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)
+$(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size yarn-tracker)
+
+# tools that make calls fail
+$(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
+	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
+$(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
+	health-script history link-failures local-listen local-start-memory messages-memory node sampling-failures \
+	sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-memory yarn-net yarn-node \
+	yarn-proxy-failures yarn-reinit-limits yarn-rest yarn-tracker)
+$(call fixture,failing-calls,output-times)
+$(call fixture,failing-calls fail-nth,launch-nmd-failures output-failures)
 
 # ---- functions that are replaced ----
 fail_nth_wraps = malloc calloc realloc reallocarray strdup strndup asprintf __asprintf_chk sd_bus_new \

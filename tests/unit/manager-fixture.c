@@ -238,6 +238,14 @@ void assert_file(const struct nm_live_container *l, const char *file, const char
     assert_string_equal(text, expected);
 }
 
+void manager_fixture_leave_file(struct manager_fixture *w, const char *id, const char *file, const char *text)
+{
+    char name[160];
+
+    (void)snprintf(name, sizeof name, "state/containers/%s/%s", id, file);
+    fake_tree_write(&w->tree, name, text);
+}
+
 /* ---- real processes ----------------------------------------------------------------------- */
 
 int manager_fixture_set_up_real(void **state)
@@ -285,4 +293,12 @@ void manager_fixture_start(struct manager_fixture *w)
     while (w->m->timers.sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     manager_fixture_settle(w);
+}
+
+int manager_fixture_set_up_started(void **state)
+{
+    if (manager_fixture_set_up_real(state) < 0)
+        return -1;
+    manager_fixture_start(*state);
+    return 0;
 }

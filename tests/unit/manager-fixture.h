@@ -33,6 +33,8 @@ int manager_fixture_tear_down(void **state);
  * removed. */
 int manager_fixture_set_up_real(void **state);
 int manager_fixture_tear_down_real(void **state);
+/* Calls manager_fixture_set_up_real() and manager_fixture_start(). */
+int manager_fixture_set_up_started(void **state);
 /* Starts the manager's timers and waits for the second sample, after which CPU use is known. The next sample is due in
  * an hour, so that rounds run only when the test asks for them. */
 void manager_fixture_start(struct manager_fixture *w);
@@ -50,6 +52,8 @@ void manager_fixture_settle(struct manager_fixture *w);
 /* Runs the event loop until is(l) is true. */
 typedef bool (*manager_fixture_cond_t)(const struct nm_live_container *l);
 void manager_fixture_wait(struct manager_fixture *w, const struct nm_live_container *l, manager_fixture_cond_t is);
+/* Writes a file into the directory of a container, as a shim or an earlier manager leaves it. */
+void manager_fixture_leave_file(struct manager_fixture *w, const char *id, const char *file, const char *text);
 /* Adds a container of 64 MiB and 1 vcore in this state, with a cgroup, as if it had been launched. */
 struct nm_live_container *manager_fixture_add(struct manager_fixture *w, const char *name, enum nm_execution_type type,
                                               enum nm_state state);

@@ -14,15 +14,6 @@
 #include "tests/unit/reinit-fixture.h"
 #include "yarn/node/node-state.h"
 
-int reinit_fixture_set_up(void **state)
-{
-    if (manager_fixture_set_up_real(state) < 0)
-        return -1;
-    manager_fixture_start(*state);
-    fake_launcher_reset();
-    return 0;
-}
-
 Yarn__LaunchContext *make_context(struct context *c, const char *command, const char *const *names)
 {
     c->context = (Yarn__LaunchContext)YARN__LAUNCH_CONTEXT__INIT;

@@ -7,7 +7,6 @@
  */
 
 #include "tests/unit/fake-launcher.h"
-#include "tests/unit/yarn-tokens.h"
 
 #define SLEEPS "exec sleep 1000"
 #define OTHER_COMMAND "exec sleep 2000"
@@ -27,9 +26,6 @@ struct reinit_fixture {
     struct tokens_id ids;
     struct nm_exception why;
 };
-
-/* Starts a manager with the fake launcher. */
-int reinit_fixture_set_up(void **state);
 
 /* Makes a launch context with a command, or NULL, and with resources of these names, or NULL. */
 Yarn__LaunchContext *make_context(struct context *c, const char *command, const char *const *names);

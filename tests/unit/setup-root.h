@@ -62,6 +62,13 @@ static inline void make_root(const char *const *dirs, size_t n)
     make_program("/opt/java/bin/java");
 }
 
+/* Asserts that the output contains these words. */
+static inline void assert_prints(const char *printed, const char *words)
+{
+    if (!strstr(printed, words))
+        fail_msg("'%s' isn't in\n%s", words, printed);
+}
+
 static inline int remove_root(void **state)
 {
     (void)state;

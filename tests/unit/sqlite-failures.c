@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/fail-nth.h"
-#include "tests/unit/failing-calls.h"
 #include "util/macros.h"
 
 static sqlite3_mem_methods real_memory;

@@ -113,16 +113,6 @@ int fixture_teardown(void **state)
     return 0;
 }
 
-void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata)
-{
-    struct answer *a = userdata;
-
-    a->n_calls++;
-    a->result = result;
-    a->cg = cg;
-    (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
-}
-
 /* Returns the time of the loop's clock, because a test may put the backend's clock forward. */
 static uint64_t now(struct fixture *w)
 {

@@ -4,6 +4,7 @@
 /* The systemd backend over a fake systemd (fake-systemd.h), for tests of the backend. Include it after cmocka.h. */
 
 #include "cgroup/backend.h"
+#include "tests/unit/cgroup-answer.h"
 #include "tests/unit/fake-systemd.h"
 #include "tests/unit/fake-tree.h"
 
@@ -32,15 +33,6 @@ int fixture_start(struct fixture *w);
 void fixture_set_booted(int r);
 void fixture_set_user(uid_t uid);
 
-/* Result of an operation. */
-struct answer {
-    unsigned n_calls;
-    int result;
-    struct nm_cgroup *cg;
-    char message[300];
-};
-
-void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 void run_until_called(struct fixture *w, const struct answer *a);
 /* Runs the loop until n calls that systemd received match the text. */
 void run_until_received(struct fixture *w, const char *text, unsigned n);

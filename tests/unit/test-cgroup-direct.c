@@ -20,6 +20,7 @@
 
 #include "cgroup/backend.h"
 #include "cgroup/procs.h"
+#include "tests/unit/cgroup-answer.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -62,23 +63,6 @@ static int teardown(void **state)
     free(f);
     assert_int_equal(access(path, F_OK), -1); /* the slice was removed */
     return 0;
-}
-
-struct answer {
-    unsigned n_calls;
-    int result;
-    struct nm_cgroup *cg;
-    char message[256];
-};
-
-static void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata)
-{
-    struct answer *a = userdata;
-
-    a->n_calls++;
-    a->result = result;
-    a->cg = cg;
-    (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
 }
 
 /* Starts a process that sleeps until it is killed. It ends with this process. */

@@ -162,14 +162,6 @@ static void test_each_kind_of_end_has_its_exit_reason_and_exit_code(void **state
     l->c->pid = 0;
 }
 
-static void leave_file(struct manager_fixture *w, const char *id, const char *file, const char *text)
-{
-    char name[160];
-
-    (void)snprintf(name, sizeof name, "state/containers/%s/%s", id, file);
-    fake_tree_write(&w->tree, name, text);
-}
-
 static void assert_classified(struct nm_live_container *l, enum nm_exit_reason reason, int code, const char *substring)
 {
     nm_end_classify(l);
@@ -187,9 +179,9 @@ static void test_the_files_of_a_killed_shim_show_whether_the_command_started(voi
     struct nm_live_container *l = add(w, "it");
 
     assert_classified(l, NM_EXIT_LOST, -1, "its shim's records were removed");
-    leave_file(w, l->c->id, "other", "");
+    manager_fixture_leave_file(w, l->c->id, "other", "");
     assert_classified(l, NM_EXIT_LAUNCH_FAILED, 125, "before it started the command");
-    leave_file(w, l->c->id, NM_LAUNCH_GATE_FILE, "");
+    manager_fixture_leave_file(w, l->c->id, NM_LAUNCH_GATE_FILE, "");
     assert_classified(l, NM_EXIT_SIGNALED, 137, "while it started the command");
     l->c->pid = 1000000000;
     assert_classified(l, NM_EXIT_SIGNALED, 137, "before it recorded the command's end; remaining processes");
@@ -204,7 +196,7 @@ static void test_the_files_of_a_killed_shim_show_whether_the_command_started(voi
     l->c->kill_reason = NM_EXIT_NONE;
     /* the shim's record exists, but its end has not been received */
     l->c->shim_pid = 1000000000;
-    leave_file(w, l->c->id, NM_LAUNCH_RECORD_FILE, "no record\n");
+    manager_fixture_leave_file(w, l->c->id, NM_LAUNCH_RECORD_FILE, "no record\n");
     assert_classified(l, NM_EXIT_SIGNALED, 137, "");
     l->c->shim_pid = 0;
 }

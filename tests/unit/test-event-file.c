@@ -11,14 +11,13 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/journal/slot-file.h"
 #include "agent/state/manager-state.h"
+#include "tests/unit/limit-files.h"
 #include "tests/unit/remove-tree.h"
 
 static char dir[64];
@@ -219,13 +218,6 @@ static void test_an_event_in_the_slot_of_another_event_is_refused(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void limit_files(rlim_t bytes)
-{
-    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
-
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* A limit on the size of files ends within a slot, so only a part of the slot is written. nmd reports this limit as the
  * reason, not a full disk. */
 static void test_a_limit_on_file_sizes_is_reported_as_the_reason_of_a_short_write(void **state)
@@ -237,7 +229,6 @@ static void test_a_limit_on_file_sizes_is_reported_as_the_reason_of_a_short_writ
 
     (void)state;
     assert_true(fd >= 0 && slots >= 0);
-    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     limit_files(NM_EVENT_SLOT_BYTES + 100);
     assert_int_equal(nm_event_file_put(fd, &e), -EFBIG);
     assert_int_equal(lseek(fd, 0, SEEK_END), NM_EVENT_SLOT_BYTES + 100);

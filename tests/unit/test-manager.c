@@ -14,10 +14,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "agent/requests/requests.h"
+#include "tests/unit/limit-files.h"
 #include "tests/unit/manager-fixture.h"
 #include "tests/unit/run-until.h"
 #include "agent/journal/containers.h"
@@ -60,14 +60,6 @@ static struct nm_live_container *run(struct manager_fixture *w, const char *scri
 }
 
 #define JOURNAL_IS_FULL 1024 /* a limit on the size of files that is large enough for all other files */
-
-static void limit_files(rlim_t bytes)
-{
-    const struct rlimit rl = {bytes, RLIM_INFINITY};
-
-    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
-}
 
 /* ---- timers -------------------------------------------------------------------------------------- */
 

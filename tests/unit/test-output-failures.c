@@ -14,11 +14,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "agent/launch/output.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/failing-calls.h"
+#include "tests/unit/limit-files.h"
 #include "tests/unit/remove-tree.h"
 #include "util/macros.h"
 
@@ -161,13 +160,6 @@ static void test_lost_output_is_reported(void **state)
     drop_dir();
 }
 
-static void limit_files(rlim_t bytes)
-{
-    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
-
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* A write that fails because of the process' limit on file sizes is reported with this limit, and not as a full
  * disk. */
 static void test_a_write_beyond_the_file_size_limit_of_the_process_is_reported(void **state)
@@ -177,7 +169,6 @@ static void test_a_write_beyond_the_file_size_limit_of_the_process_is_reported(v
 
     (void)state;
     make_dir();
-    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "some", 4);
     o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents another output time in this log */

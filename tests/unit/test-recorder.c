@@ -4,18 +4,17 @@
 
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/manager/manager-internal.h"
+#include "tests/unit/limit-files.h"
 #include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 
@@ -27,14 +26,6 @@ static const char *at(struct manager_fixture *w, const char *name)
 {
     (void)snprintf(path, sizeof path, "%s/%s", w->tree.path, name);
     return path;
-}
-
-static void limit_files(rlim_t bytes)
-{
-    const struct rlimit rl = {bytes, RLIM_INFINITY};
-
-    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
 }
 
 static const char *read_trace(struct manager_fixture *w)

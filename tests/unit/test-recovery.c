@@ -78,20 +78,12 @@ static struct nm_live_container *add(struct manager_fixture *w, const char *name
     return l;
 }
 
-static void leave_file(struct manager_fixture *w, const char *id, const char *file, const char *text)
-{
-    char name[160];
-
-    (void)snprintf(name, sizeof name, "state/containers/%s/%s", id, file);
-    fake_tree_write(&w->tree, name, text);
-}
-
 static void leave_record(struct manager_fixture *w, const char *id, const struct nm_launch_record *r)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
 
     assert_true(nm_launch_record_print(r, text, sizeof text) >= 0);
-    leave_file(w, id, NM_LAUNCH_RECORD_FILE, text);
+    manager_fixture_leave_file(w, id, NM_LAUNCH_RECORD_FILE, text);
 }
 
 static bool has_dir(struct manager_fixture *w, const char *id)
@@ -187,7 +179,7 @@ static void test_starts_that_a_restart_interrupted_are_continued(void **state)
                    *could_not = add_admitted(w, "could-not"), *nothing = add_admitted(w, "nothing");
 
     leave_record(w, began_l->c->id, &began);
-    leave_file(w, past_gate->c->id, NM_LAUNCH_GATE_FILE, "");
+    manager_fixture_leave_file(w, past_gate->c->id, NM_LAUNCH_GATE_FILE, "");
     leave_record(w, could_not->c->id, &failed);
     assert_int_equal(nm_fake_set_events(could_not->cg, false, false), 0);
     assert_int_equal(nm_fake_set_events(nothing->cg, false, false), 0);
@@ -285,7 +277,7 @@ static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
     assert_int_equal(nm_persist_write_snapshot(add(w, "of-before", NM_OPPORTUNISTIC, NM_RUNNING, false)), 0);
     memcpy(w->m->journal.boot_id, boot_id, sizeof boot_id);
     memcpy(foreign, "container_98_000001", 20);
-    leave_file(w, foreign, NM_SNAPSHOT_FILE, "{}");
+    manager_fixture_leave_file(w, foreign, NM_SNAPSHOT_FILE, "{}");
     remove_journal(w);
     assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
     assert_non_null(manager_fixture_find(w, "runs")->cg);
@@ -309,7 +301,7 @@ static void test_a_container_without_a_directory_is_restored_from_its_row(void *
     (void)add(w, "last", NM_OPPORTUNISTIC, NM_RUNNING, true);
     manager_fixture_restart(w);
     nm_id_print(w->m->journal.opened.epoch, 0, id);
-    leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
+    manager_fixture_leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
     manager_fixture_restart(w);
     assert_false(has_dir(w, id));
     assert_int_equal(w->m->live.n, 2);

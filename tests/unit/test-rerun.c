@@ -22,20 +22,12 @@
 
 #define OWNER "upstream"
 #define ID "container_e17_1410901177871_0001_01_000005"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up_started, manager_fixture_tear_down_real)
 
 static const char *const first_argv[] = {"/bin/sh", "-c", "exec sleep 1000", NULL};
 static const char *const other_argv[] = {"/bin/sh", "-c", "[ \"$A\" = b ] && exec sleep 2000", NULL};
 static const char *const fourth_argv[] = {"/bin/sh", "-c", "exit 4", NULL};
 static const char *const other_env[] = {"A=b", NULL};
-
-static int set_up(void **state)
-{
-    if (manager_fixture_set_up_real(state) < 0)
-        return -1;
-    manager_fixture_start(*state);
-    return 0;
-}
 
 static bool is_running(const struct nm_live_container *l)
 {

@@ -5,14 +5,12 @@
  * snapshot or the new one.
  */
 
-#include "tests/unit/store-fixture.h"
+#include "tests/unit/sqlite-failures.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "agent/store/container-snapshot.h"
-#include "tests/unit/failure.h"
-#include "tests/unit/sqlite-failures.h"
 
 /* The file contains the old or the new snapshot, and never an incomplete one. */
 static void assert_old_or_new(const char *dir, int written)

@@ -19,15 +19,7 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
-
-static int set_up(void **state)
-{
-    if (manager_fixture_set_up_real(state) < 0)
-        return -1;
-    manager_fixture_start(*state);
-    return 0;
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up_started, manager_fixture_tear_down_real)
 
 /* Submits a container whose command creates a file if it runs. */
 static struct nm_live_container *submit(struct manager_fixture *w)

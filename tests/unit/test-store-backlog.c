@@ -6,23 +6,11 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Limits the size of files to `bytes`. Writes of this process then fail as on a full disk. This needs no root
- * privileges. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit rl;
-
-    (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &rl), 0);
-    rl.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
-}
+#include "tests/unit/limit-files.h"
 
 static void limit_files_to_log(const struct fixture *w)
 {

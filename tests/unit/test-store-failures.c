@@ -5,7 +5,7 @@
  * reported as done are found, no row is incomplete, and a lack of memory isn't reported as damage.
  */
 
-#include "tests/unit/store-fixture.h"
+#include "tests/unit/sqlite-failures.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/fail-nth.h"
-#include "tests/unit/failing-calls.h"
 #include "tests/unit/remove-tree.h"
-#include "tests/unit/sqlite-failures.h"
 
 /* ---- what a store is used for ------------------------------------------------------------------------------- */
 

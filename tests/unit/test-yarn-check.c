@@ -17,10 +17,8 @@
 
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
 #include "tests/unit/tracker-fixture.h"
-#include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 

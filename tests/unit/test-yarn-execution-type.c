@@ -56,7 +56,7 @@ static void test_only_heartbeats_report_an_opportunistic_container_as_guaranteed
     nm_yarn_node_free(o.n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_fixture_set_up, manager_fixture_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_launcher_set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

@@ -20,16 +20,7 @@
 #include "util/clock.h"
 #include "yarn/id-messages.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
-
-static int set_up(void **state)
-{
-    if (manager_fixture_set_up_real(state) < 0)
-        return -1;
-    fake_launcher_reset();
-    manager_fixture_start(*state);
-    return 0;
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_launcher_set_up, manager_fixture_tear_down_real)
 
 /* ---- requests of application masters ------------------------------------------------------ */
 

@@ -15,16 +15,7 @@
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-starts.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
-
-static int set_up(void **state)
-{
-    if (manager_fixture_set_up_real(state) < 0)
-        return -1;
-    fake_launcher_reset();
-    manager_fixture_start(*state);
-    return 0;
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_launcher_set_up, manager_fixture_tear_down_real)
 
 /* Checks that the start is refused with this exit code and message. Acknowledges the end of the container. */
 static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, const char *words)

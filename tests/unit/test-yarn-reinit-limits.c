@@ -151,7 +151,7 @@ static void test_two_long_lists_of_resources_are_merged_in_linear_time(void **st
     nm_yarn_node_free(o.n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_fixture_set_up, manager_fixture_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_launcher_set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

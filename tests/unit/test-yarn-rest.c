@@ -15,21 +15,11 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/openapi.h"
-#include "tests/unit/yarn-tokens.h"
 #include "yarn/node/rest.h"
 
 #define APP "application_1410901177871_0001"
 #define FIRST "container_1410901177871_0001_01_000005"
 #define NUMBERED_HERE "container_1410901177871_0001_01_1099511627775"
-
-static int set_up(void **state)
-{
-    if (manager_fixture_set_up_real(state) < 0)
-        return -1;
-    fake_launcher_reset();
-    manager_fixture_start(*state);
-    return 0;
-}
 
 /* Validates the JSON value against the named schema of nmd's OpenAPI document. Compares it with `expected` unless
  * `expected` is NULL. Releases the reference to the value. */
@@ -364,7 +354,7 @@ static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
     nm_yarn_node_free(n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_launcher_set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

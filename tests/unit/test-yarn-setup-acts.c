@@ -78,12 +78,6 @@ static void assert_run(int (*what)(const struct nm_yarn_setup_params *, FILE *, 
         free(printed);
 }
 
-static void assert_prints(const char *printed, const char *words)
-{
-    if (!strstr(printed, words))
-        fail_msg("'%s' isn't in\n%s", words, printed);
-}
-
 /* Replaces the words of a dry run by the words of a real run. The caller frees the result. */
 static char *as_done(const char *dry)
 {

@@ -13,7 +13,6 @@
 #include "setup-root.h"
 #include "setup-settings.h"
 
-
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"/etc", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd", "/opt", "/opt/java",
@@ -28,12 +27,6 @@ static int set_up(void **state)
         "</configuration>");
     make_hadoop();
     return 0;
-}
-
-static void assert_prints(const char *printed, const char *words)
-{
-    if (!strstr(printed, words))
-        fail_msg("'%s' isn't in\n%s", words, printed);
 }
 
 static pid_t lock_holder;

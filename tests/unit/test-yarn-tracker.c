@@ -18,10 +18,8 @@
 #include "agent/node/cgroups.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
 #include "tests/unit/tracker-fixture.h"
-#include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 

@@ -10,8 +10,6 @@
 
 #include "tests/unit/tracker-fixture.h"
 
-#include "tests/unit/loopback.h"
-#include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -244,7 +242,7 @@ void tracker_run_until(struct tracker_fixture *w, bool (*is)(const struct tracke
 
     while (!is(w)) {
         if (nm_now_usec() >= deadline)
-            fail_msg("it isn't so; told: %s", tracker_logged.all);
+            fail_msg("the condition did not become true in time; the log: %s", tracker_logged.all);
         assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
     }
 }

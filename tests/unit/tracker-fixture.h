@@ -6,8 +6,9 @@
  * port of the loopback interface and gives the answers that a test sets. Include this header after cmocka.h.
  */
 
-#include "rpc/hadoop/server.h"
+#include "tests/unit/loopback.h"
 #include "tests/unit/manager-fixture.h"
+#include "tests/unit/yarn-tokens.h"
 #include "yarn/exceptions.h"
 #include "yarn/tracker.pb-c.h"
 #include "yarn/yarn.h"
@@ -70,5 +71,5 @@ struct nm_upstream tracker_shown(const struct tracker_fixture *w);
 /* Returns the details of the application masters that `who` may see. The caller releases the reference. */
 json_t *tracker_masters(const struct tracker_fixture *w, const struct nm_caller *who);
 bool tracker_is_running(const struct tracker_fixture *w);
-/* Sets a node size of 0 in the answer. For the member `order`. */
+/* Sets a node size of 0 in the answer. For the member `add_actions`. */
 void tracker_set_size_zero(Yarn__HeartbeatResponse *m);

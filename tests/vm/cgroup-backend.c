@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "cgroup/cgroup.h"
+#include "tests/unit/cgroup-answer.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"
@@ -60,23 +61,6 @@ static bool run_until(condition_t condition, void *userdata)
             bail_out("sd_event_run failed");
     }
     return true;
-}
-
-struct answer {
-    unsigned n_calls;
-    int result;
-    struct nm_cgroup *cg;
-    char message[256];
-};
-
-static void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata)
-{
-    struct answer *a = userdata;
-
-    a->n_calls++;
-    a->result = result;
-    a->cg = cg;
-    (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
 }
 
 /* Prints which files have drifted, for the log. */
