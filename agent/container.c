@@ -55,6 +55,11 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
     return 0;
 }
 
+bool nm_container_is_being_ended(const struct nm_container *c)
+{
+    return c->view.state == NM_KILLING || c->rerun;
+}
+
 void nm_container_drop_start(struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;

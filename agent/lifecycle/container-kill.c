@@ -36,7 +36,7 @@ void nm_kill_all(struct nm_live_container *l)
 {
     int r;
 
-    assert(l->c->view.state == NM_KILLING || l->c->rerun);
+    assert(nm_container_is_being_ended(l->c));
     NM_FAULT("before-kill");
     nm_sample_live(l, nm_now_usec()); /* measure the container's use just before the kill */
     l->use_before = l->c->view.measured;
@@ -79,7 +79,7 @@ static void on_signal_sent(int r, void *userdata)
     struct nm_live_container *l = userdata;
     int signo = ffsll((long long)l->signals_due);
 
-    if (r >= 0 && l->signal_sent == SIGTERM && (l->c->view.state == NM_KILLING || l->c->rerun))
+    if (r >= 0 && l->signal_sent == SIGTERM && nm_container_is_being_ended(l->c))
         nm_record_commit(l);
     if (signo == 0 || !l->cg)
         return;
@@ -124,7 +124,7 @@ void nm_kill_terminate(struct nm_live_container *l)
 {
     uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
 
-    assert(l->c->view.state == NM_KILLING || l->c->rerun);
+    assert(nm_container_is_being_ended(l->c));
     if (!l->cg || now >= deadline || send_sigterm(l) < 0) {
         nm_kill_all(l);
         return;

@@ -261,7 +261,7 @@ static void settle_state(struct nm_live_container *l)
 
     if (!l->cg || nm_cgroup_read_events(l->cg, &e) < 0)
         return;
-    if (l->c->rerun && v->state < NM_KILLING) {
+    if (nm_container_is_being_ended(l->c)) {
         end_run(l, &e);
         return;
     }
@@ -271,9 +271,6 @@ static void settle_state(struct nm_live_container *l)
         break;
     case NM_RESUMING:
         l->todo = NM_TODO_THAW;
-        break;
-    case NM_KILLING:
-        end_run(l, &e);
         break;
     case NM_PAUSED:
         if (!e.frozen) {
