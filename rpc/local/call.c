@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "rpc/local/connections.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/host-names.h"
 #include "util/clock.h"
@@ -38,17 +39,37 @@ void nm_call_sleep(struct nm_call *call)
     MHD_suspend_connection(call->connection);
 }
 
+void nm_call_schedule_turns(struct nm_local_state *h)
+{
+    uint64_t due = nm_quota_due_usec(h->quota), now = nm_now_usec();
+
+    assert(h->turns);
+    if (due == UINT64_MAX)
+        return;
+    (void)sd_event_source_set_time_relative(h->turns, nm_sub_u64(due, now));
+    (void)sd_event_source_set_enabled(h->turns, SD_EVENT_ONESHOT);
+}
+
 void nm_call_wake(struct nm_call *call)
 {
     if (!call->suspended || call->turn.account)
         return;
     nm_turn_wait(&call->turn, call->account);
-    nm_local_state_schedule_turns(call->host);
+    nm_call_schedule_turns(call->host);
+}
+
+/* Returns whether a request of this account may be processed now: both this run and the account have time left. */
+static bool has_time(const struct nm_local_state *h, const struct nm_quota_account *a)
+{
+    uint64_t now = nm_now_usec();
+
+    return h->stopping ||
+           (now - h->run_started_usec < NM_HOST_RUN_USEC && nm_quota_account_is_free(a, now));
 }
 
 bool nm_call_begin_turn(struct nm_call *call)
 {
-    if (call->its_turn || nm_local_state_has_time(call->host, call->account)) {
+    if (call->its_turn || has_time(call->host, call->account)) {
         call->its_turn = false;
         call->went_usec = nm_now_usec();
         return true;
@@ -222,7 +243,7 @@ static int answer_error(struct nm_call *call, int r)
  * limit. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
-    struct nm_connection *c = nm_local_connection(call->connection);
+    struct nm_connection *c = nm_connection_of(call->connection);
     enum MHD_Result r;
 
     c->has_request = true;
@@ -393,7 +414,7 @@ static int check_browser(struct nm_call *call)
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
-    const struct nm_connection *c = nm_local_connection(connection);
+    const struct nm_connection *c = nm_connection_of(connection);
     unsigned body_status;
     int r = call->early, body;
 

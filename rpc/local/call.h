@@ -79,6 +79,9 @@ bool nm_call_begin_turn(struct nm_call *call);
 void nm_call_end_turn(struct nm_call *call);
 /* Suspends the connection until nm_call_wake(). */
 void nm_call_sleep(struct nm_call *call);
+/* Enables the timer that gives turns in the next iterations of the event loop, once a waiting request may be
+ * processed. */
+void nm_call_schedule_turns(struct nm_local_state *h);
 /* Requests that the connection is resumed in its next turn. Has no effect on a connection that isn't suspended. */
 void nm_call_wake(struct nm_call *call);
 

@@ -145,6 +145,15 @@ void nm_connections_remove(struct nm_connections *all, struct nm_connection *c)
     free(c);
 }
 
+struct nm_connection *nm_connection_of(struct MHD_Connection *c)
+{
+    struct nm_connection *con =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+
+    assert(con && con->host && con->account);
+    return con;
+}
+
 static void give_up(const struct nm_connections *all, const struct nm_connection *c)
 {
     char message[128];

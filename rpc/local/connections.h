@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The connections of a server before libmicrohttpd gets them. The number of connections is limited, and slow
- * connections are closed. A TCP connection waits at a gate until the head of its first request has been checked.
+ * The connections of a server. Their number is limited, and slow connections are closed. A TCP connection waits at a
+ * gate until the head of its first request has been checked. libmicrohttpd gets it afterwards.
  */
 
 #include <sys/socket.h>
@@ -25,6 +25,9 @@ struct nm_connections {
 int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,
                        struct nm_connection **ret);
 void nm_connections_remove(struct nm_connections *all, struct nm_connection *c);
+
+/* Returns the struct that the server has attached to the socket. All requests on a connection share it. */
+struct nm_connection *nm_connection_of(struct MHD_Connection *c);
 
 /* Shuts down connections whose deadline has passed. */
 void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec);

@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "rpc/local/connections.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 #include "util/clock.h"
@@ -192,7 +193,7 @@ int nm_handle_submit(struct nm_call *call)
     if (wait)
         return r;
     if (r == 0 && input)
-        s.submit.input_fd = nm_local_connection(call->connection)->fd;
+        s.submit.input_fd = nm_connection_of(call->connection)->fd;
     if (r == 0)
         r = nm_manager_submit(call->manager, &call->caller, &s.submit, &c, &call->problem);
     if (r != 0)

@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "rpc/local/connections.h"
 #include "rpc/local/messages.h"
 #include "util/frame.h"
 
@@ -88,7 +89,7 @@ int nm_handle_exec(struct nm_call *call)
     if (r != 0)
         return r;
     assert(call->session == 0);
-    r = nm_manager_exec(call->manager, &call->caller, call->id, &e.exec, nm_local_connection(call->connection)->fd,
+    r = nm_manager_exec(call->manager, &call->caller, call->id, &e.exec, nm_connection_of(call->connection)->fd,
                         &call->session, &call->problem);
     nm_messages_exec_done(&e);
     return r != 0 ? r : nm_call_answer_upgrade(call, NM_FRAME_PROTOCOL, on_upgraded);

@@ -3,7 +3,7 @@
 
 /*
  * The state that all requests of a server share, and the server's data about each connection. Calls and streams use
- * this state. server.c, the layer above them, initializes it.
+ * this state. server.c, the layer above them, initializes it. connections.c makes the connections.
  */
 
 #include <microhttpd.h>
@@ -52,12 +52,3 @@ struct nm_connection {
                         yet */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME after which the connection is shut down; UINT64_MAX: no time limit */
 };
-
-struct nm_connection *nm_local_connection(struct MHD_Connection *c);
-
-/* Returns whether a request of this account may be processed now: both this run and the account have time left. */
-bool nm_local_state_has_time(const struct nm_local_state *h, const struct nm_quota_account *a);
-
-/* Enables the timer that gives turns in the next iterations of the event loop, once a waiting request may be
- * processed. */
-void nm_local_state_schedule_turns(struct nm_local_state *h);

@@ -19,7 +19,7 @@ libnm_local_a_SOURCES = \
 	%D%/gate.c \
 	%D%/handlers.h \
 	%D%/head.c %D%/head.h \
-	%D%/local-state.c %D%/local-state.h \
+	%D%/local-state.h \
 	%D%/listen.c %D%/listen.h \
 	%D%/log-reader.c %D%/log-reader.h \
 	%D%/metrics.c %D%/metrics.h \

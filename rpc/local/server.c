@@ -133,7 +133,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
             break;
     }
     rearm(s);
-    nm_local_state_schedule_turns(&s->host);
+    nm_call_schedule_turns(&s->host);
     return 0;
 }
 
@@ -157,8 +157,8 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
 {
     struct nm_local_server *s = userdata;
 
-    nm_local_connection(c)->deadline_usec = nm_now_usec() + s->host.timeout_usec;
-    nm_local_connection(c)->has_request = false;
+    nm_connection_of(c)->deadline_usec = nm_now_usec() + s->host.timeout_usec;
+    nm_connection_of(c)->has_request = false;
     return nm_call_new(&s->host, uri);
 }
 
@@ -177,7 +177,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     if (!call->started)
         return nm_call_begin(call, c, method);
     if (*size == 0) {
-        nm_local_connection(c)->has_request = true;
+        nm_connection_of(c)->has_request = true;
         return nm_call_finish(call);
     }
     r = nm_call_take_body(call, data, *size);
@@ -195,8 +195,8 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
-    nm_local_connection(c)->has_request = true; /* the request counts as received until the next request begins */
-    nm_local_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
+    nm_connection_of(c)->has_request = true; /* the request counts as received until the next request begins */
+    nm_connection_of(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
 /* Attaches nm_connection to the socket. MHD_add_connection() calls this function with STARTED and has no argument for
@@ -578,7 +578,7 @@ static void stop_library(struct nm_local_server *s)
 }
 
 /* Stops accepting first, then ends libmicrohttpd with the existing connections. The timer of turns is released last,
- * because streams that end still enable it (nm_local_state_schedule_turns()). */
+ * because streams that end still enable it (nm_call_schedule_turns()). */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
     struct stat st;

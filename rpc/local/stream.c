@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <sys/epoll.h>
 
+#include "rpc/local/connections.h"
 #include "util/error.h"
 #include "util/loop.h"
 
@@ -105,7 +106,7 @@ static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *us
  * the connection is still connected. */
 static int watch_hangup(struct nm_stream *s)
 {
-    int fd = nm_local_connection(s->call->connection)->fd;
+    int fd = nm_connection_of(s->call->connection)->fd;
     int r = sd_event_add_io(s->call->host->event, &s->hangup, fd, 0, on_hangup, s);
 
     if (r >= 0)
@@ -237,7 +238,7 @@ int nm_stream_wait(struct nm_call *call, const struct nm_container *c)
     if (r < 0)
         return r;
     memcpy(call->stream->container_id, c->id, sizeof call->stream->container_id);
-    nm_local_connection(call->connection)->deadline_usec = UINT64_MAX;
+    nm_connection_of(call->connection)->deadline_usec = UINT64_MAX;
     nm_stream_sleep(call->stream);
     return 0;
 }
