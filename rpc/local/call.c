@@ -163,22 +163,22 @@ int nm_call_answer_upgrade(struct nm_call *call, const char *protocol, MHD_Upgra
 }
 
 int nm_call_answer_text(struct nm_call *call, unsigned status, const char *content_type,
-                        struct nm_answer *text)
+                        struct nm_answer_text *text)
 {
     struct MHD_Response *response;
-    int r = nm_answer_end(text, &response);
+    int r = nm_answer_text_end(text, &response);
 
-    nm_answer_done(text);
+    nm_answer_text_done(text);
     return r < 0 ? r : nm_call_answer(call, status, content_type, response);
 }
 
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
 {
-    struct nm_answer a;
+    struct nm_answer_text a;
 
-    nm_answer_begin(&a, call->account);
-    nm_answer_add_json(&a, j);
-    nm_answer_add(&a, "\n", 1); /* makes a shell's prompt begin on a new line */
+    nm_answer_text_begin(&a, call->account);
+    nm_answer_text_add_json(&a, j);
+    nm_answer_text_add(&a, "\n", 1); /* makes a shell's prompt begin on a new line */
     return nm_call_answer_text(call, status, "application/json", &a);
 }
 

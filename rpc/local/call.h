@@ -13,7 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/status.h"
-#include "rpc/local/answer.h"
+#include "rpc/local/answer-text.h"
 #include "rpc/local/local-state.h"
 #include "rpc/local/routes.h"
 
@@ -91,7 +91,7 @@ void nm_call_wake(struct nm_call *call);
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j);
 /* Answers with the text, and frees the text, also on failure. */
 int nm_call_answer_text(struct nm_call *call, unsigned status, const char *content_type,
-                        struct nm_answer *text);
+                        struct nm_answer_text *text);
 /* Answers with static data. */
 int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
                           size_t len);

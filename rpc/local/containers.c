@@ -28,29 +28,29 @@
 /* A list that is being written. Each item is serialized as soon as it is available. */
 struct list {
     struct nm_call *call;
-    struct nm_answer answer;
+    struct nm_answer_text answer;
     unsigned n;
     uint64_t last; /* arrival number of the last item */
 };
 
 static void begin(struct list *l, const char *text)
 {
-    nm_answer_begin(&l->answer, l->call->account);
-    nm_answer_add(&l->answer, text, strlen(text));
+    nm_answer_text_begin(&l->answer, l->call->account);
+    nm_answer_text_add(&l->answer, text, strlen(text));
 }
 
 static void append(struct list *l, json_t *item)
 {
     assert(l->answer.account); /* between begin() and the end of the list */
     if (l->n++ > 0)
-        nm_answer_add(&l->answer, ",", 1);
-    nm_answer_add_json(&l->answer, item);
+        nm_answer_text_add(&l->answer, ",", 1);
+    nm_answer_text_add_json(&l->answer, item);
 }
 
 static int end(struct list *l, const char *text)
 {
     assert(l->answer.account && !l->call->answer);
-    nm_answer_add(&l->answer, text, strlen(text));
+    nm_answer_text_add(&l->answer, text, strlen(text));
     return nm_call_answer_text(l->call, 200, "application/json", &l->answer);
 }
 
@@ -106,7 +106,7 @@ int nm_handle_list(struct nm_call *call)
     begin(&l, "[");
     r = nm_manager_foreach(call->manager, &call->caller, &page, list_container, &l, &more);
     if (r != 0) {
-        nm_answer_done(&l.answer);
+        nm_answer_text_done(&l.answer);
         return r;
     }
     r = end(&l, "]\n");
@@ -375,7 +375,7 @@ int nm_handle_decisions(struct nm_call *call)
     r = nm_manager_foreach_decision(call->manager, &call->caller, call->id, before, (unsigned)limit,
                                     list_decision, &l, &call->problem);
     if (r != 0) {
-        nm_answer_done(&l.answer);
+        nm_answer_text_done(&l.answer);
         return r;
     }
     return end(&l, "]}\n");

@@ -10,7 +10,7 @@ libnm_messages_a_SOURCES = \
 messages_libs = libnm-messages.a $(JANSSON_LIBS) -lm $(agent_libs)
 
 libnm_local_a_SOURCES = \
-	%D%/answer.c %D%/answer.h \
+	%D%/answer-text.c %D%/answer-text.h \
 	%D%/call.c %D%/call.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/containers.c \

@@ -175,16 +175,16 @@ int nm_handle_openapi(struct nm_call *call)
  * healthy. */
 int nm_handle_healthz(struct nm_call *call)
 {
-    struct nm_answer a;
+    struct nm_answer_text a;
     struct nm_status s;
 
     nm_manager_get_status(call->manager, &s);
-    nm_answer_begin(&a, call->account);
+    nm_answer_text_begin(&a, call->account);
     if (s.healthy)
-        nm_answer_add(&a, "ok\n", 3);
+        nm_answer_text_add(&a, "ok\n", 3);
     else {
-        nm_answer_add(&a, s.health_reason, strlen(s.health_reason));
-        nm_answer_add(&a, "\n", 1);
+        nm_answer_text_add(&a, s.health_reason, strlen(s.health_reason));
+        nm_answer_text_add(&a, "\n", 1);
     }
     return nm_call_answer_text(call, s.healthy ? 200 : 503, "text/plain; charset=utf-8", &a);
 }
@@ -197,7 +197,7 @@ static void write_upstream(void *userdata, const struct nm_metric_writer *w)
 int nm_handle_metrics(struct nm_call *call)
 {
     _cleanup_free_ char *text = NULL;
-    struct nm_answer a;
+    struct nm_answer_text a;
     struct nm_status s;
     size_t len;
     int r;
@@ -206,8 +206,8 @@ int nm_handle_metrics(struct nm_call *call)
     r = nm_metrics_format(&s, write_upstream, call->manager, &text, &len);
     if (r < 0)
         return r;
-    nm_answer_begin(&a, call->account);
-    nm_answer_add(&a, text, len);
+    nm_answer_text_begin(&a, call->account);
+    nm_answer_text_add(&a, text, len);
     return nm_call_answer_text(call, 200, "text/plain; version=0.0.4; charset=utf-8", &a);
 }
 

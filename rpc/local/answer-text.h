@@ -11,18 +11,18 @@
 
 #include "util/quota.h"
 
-struct nm_answer {
+struct nm_answer_text {
     struct nm_quota_account *account;
     char *text;
     size_t len, size, rationed;
     int error; /* the first error; text that is added after it is discarded */
 };
 
-void nm_answer_begin(struct nm_answer *a, struct nm_quota_account *account);
-void nm_answer_add(struct nm_answer *a, const char *text, size_t len);
+void nm_answer_text_begin(struct nm_answer_text *a, struct nm_quota_account *account);
+void nm_answer_text_add(struct nm_answer_text *a, const char *text, size_t len);
 /* Appends j and releases it. NULL means that memory ran out. */
-void nm_answer_add_json(struct nm_answer *a, json_t *j);
-void nm_answer_done(struct nm_answer *a);
+void nm_answer_text_add_json(struct nm_answer_text *a, json_t *j);
+void nm_answer_text_done(struct nm_answer_text *a);
 
 /* Creates a response from the text. Returns 0, -ENOBUFS (the user's quota is used up) or -ENOMEM. */
-int nm_answer_end(struct nm_answer *a, struct MHD_Response **ret);
+int nm_answer_text_end(struct nm_answer_text *a, struct MHD_Response **ret);

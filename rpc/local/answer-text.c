@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See answer.h. */
+/* See answer-text.h. */
 
-#include "rpc/local/answer.h"
+#include "rpc/local/answer-text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,22 +21,22 @@ struct sent {
     size_t rationed;
 };
 
-void nm_answer_begin(struct nm_answer *a, struct nm_quota_account *account)
+void nm_answer_text_begin(struct nm_answer_text *a, struct nm_quota_account *account)
 {
     assert(account);
-    *a = (struct nm_answer){.account = account};
+    *a = (struct nm_answer_text){.account = account};
 }
 
-void nm_answer_done(struct nm_answer *a)
+void nm_answer_text_done(struct nm_answer_text *a)
 {
     if (a->account)
         nm_quota_account_give(a->account, a->rationed);
     free(a->text);
-    *a = (struct nm_answer){};
+    *a = (struct nm_answer_text){};
 }
 
 /* Reserves the quota before allocating, because the allocator itself doesn't limit users. */
-static int resize(struct nm_answer *a, size_t size)
+static int resize(struct nm_answer_text *a, size_t size)
 {
     size_t rationed = size > FREE_BYTES ? size : 0;
     char *text;
@@ -54,7 +54,7 @@ static int resize(struct nm_answer *a, size_t size)
     return 0;
 }
 
-void nm_answer_add(struct nm_answer *a, const char *text, size_t len)
+void nm_answer_text_add(struct nm_answer_text *a, const char *text, size_t len)
 {
     size_t doubled = a->size > 0 ? a->size * 2 : 1024;
 
@@ -69,13 +69,13 @@ void nm_answer_add(struct nm_answer *a, const char *text, size_t len)
 
 static int add_piece(const char *text, size_t len, void *userdata)
 {
-    struct nm_answer *a = userdata;
+    struct nm_answer_text *a = userdata;
 
-    nm_answer_add(a, text, len);
+    nm_answer_text_add(a, text, len);
     return a->error == 0 ? 0 : -1;
 }
 
-void nm_answer_add_json(struct nm_answer *a, json_t *j)
+void nm_answer_text_add_json(struct nm_answer_text *a, json_t *j)
 {
     int r = j ? json_dump_callback(j, add_piece, a, NM_MESSAGES_DUMP_FLAGS) : -1;
 
@@ -94,7 +94,7 @@ static void free_sent(void *userdata)
     free(s);
 }
 
-int nm_answer_end(struct nm_answer *a, struct MHD_Response **ret)
+int nm_answer_text_end(struct nm_answer_text *a, struct MHD_Response **ret)
 {
     struct sent *s;
 
@@ -107,7 +107,7 @@ int nm_answer_end(struct nm_answer *a, struct MHD_Response **ret)
         return -ENOMEM;
     *s = (struct sent){nm_quota_account_ref(a->account), a->text, a->rationed};
     *ret = MHD_create_response_from_buffer_with_free_callback_cls(a->len, a->text, free_sent, s);
-    *a = (struct nm_answer){};
+    *a = (struct nm_answer_text){};
     if (*ret)
         return 0;
     free_sent(s);
