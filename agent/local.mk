@@ -28,7 +28,7 @@ libnm_agent_a_SOURCES += \
 	%D%/policy/policy-squeeze.c \
 	%D%/policy/policy-reclaim.c \
 	%D%/policy/policy-take.c \
-	%D%/policy/round.c %D%/policy/round.h \
+	%D%/policy/round.h \
 	%D%/policy/victims.c
 libnm_agent_a_SOURCES += \
 	%D%/config/config.c %D%/config/config.h \

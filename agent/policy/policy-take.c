@@ -64,6 +64,18 @@ static const struct nm_policy_container *advance_beneficiary(const struct nm_rou
     return b->next < r->n_guaranteed ? r->in->views[r->p->guaranteed[b->next].index] : NULL;
 }
 
+void nm_policy_record_kill(struct nm_round *r, bool load)
+{
+    uint64_t *kills = r->p->memory.kills_usec;
+    size_t oldest = 0;
+
+    for (size_t i = 1; i < NM_ARRAY_SIZE(r->p->memory.kills_usec); i++)
+        if (kills[i] < kills[oldest])
+            oldest = i;
+    kills[oldest] = r->in->now_usec;
+    r->load_kill = r->load_kill || load;
+}
+
 static void record_kill(struct nm_round *r, enum nm_reason reason, uint32_t index)
 {
     nm_policy_record_kill(r, reason != NM_REASON_ROOM_FOR_GUARANTEED);

@@ -277,12 +277,21 @@ static inline bool nm_round_any_settling(const struct nm_round *r)
            (nm_round_settling(r, NM_MEMORY) || nm_round_settling(r, NM_CPU));
 }
 
-/* round.c */
-struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
-                                              enum nm_reason reason, uint32_t index);
-void nm_policy_record_kill(struct nm_round *r, bool load);
-bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
-                          const struct nm_policy_container *head);
+/* Adds an action to the round's verdict. */
+static inline struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
+                                                            enum nm_reason reason, uint32_t index)
+{
+    struct nm_policy_action *a = &r->p->actions[r->n_actions++];
+
+    assert(r->n_actions <= r->in->n_views); /* at most one action per container */
+    *a = (struct nm_policy_action){
+        .type = type,
+        .reason = reason,
+        .target = r->in->views[index],
+        .used = {r->used[NM_MEMORY], r->used[NM_CPU]},
+    };
+    return a;
+}
 
 /* policy-preempt.c */
 void nm_policy_preempt_tick(struct nm_round *r);
@@ -309,6 +318,9 @@ bool nm_policy_reclaim_is_over(struct nm_round *r);
 /* policy-take.c: starts settling of a resource, and counts a victim's expected gain */
 void nm_policy_settle(struct nm_round *r, enum nm_resource which);
 void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill);
+/* Records a kill in place of the oldest recorded kill. load: the node's load caused the kill, rather than a person or a
+ * guaranteed container. */
+void nm_policy_record_kill(struct nm_round *r, bool load);
 /* Takes back the resources that the need asks for. Returns the expected gain. */
 uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need);
 
@@ -334,8 +346,11 @@ void nm_policy_admit_shed(struct nm_round *r);
 /* Returns when the next queued container is given back; UINT64_MAX: never. */
 uint64_t nm_policy_next_give_back(const struct nm_round *r);
 
-/* victims.c: sorts the candidates for a need and marks the chosen ones in the verdict's candidates, which begin at
- * *ret_first. p->victims has the same containers in the same order. Returns the number of candidates. */
+/* victims.c: nm_policy_has_passed() returns whether v was admitted ahead of the head of the queue */
+bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
+                          const struct nm_policy_container *head);
+/* Sorts the candidates for a need and marks the chosen ones in the verdict's candidates, which begin at *ret_first.
+ * p->victims has the same containers in the same order. Returns the number of candidates. */
 size_t nm_victims_choose(struct nm_round *r, const struct nm_need *need, size_t *ret_first);
 
 /* policy-fit.c: returns whether v fits by any rule, or by the plain rule only, beside the resources set aside for

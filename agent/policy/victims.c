@@ -46,6 +46,23 @@ static bool reclaimed_lately(const struct nm_policy_container *v, uint64_t now_u
                              now_usec < nm_add_u64(v->reclaimed_usec, NM_RECLAIM_AGAIN_USEC));
 }
 
+static bool comes_after(const struct nm_round *r, const struct nm_policy_container *v,
+                        const struct nm_policy_container *head)
+{
+    uint64_t a[2], b[2];
+
+    nm_queue_keys(r->s, r->in, v, a);
+    nm_queue_keys(r->s, r->in, head, b);
+    return a[0] != b[0] ? a[0] > b[0] : a[1] > b[1];
+}
+
+bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
+                          const struct nm_policy_container *head)
+{
+    return v->passed && v->type == NM_OPPORTUNISTIC && !v->exempt && nm_policy_container_placed(v) &&
+           v->started_usec >= head->submitted_usec && comes_after(r, v, head);
+}
+
 static bool is_candidate(const struct nm_round *r, const struct nm_need *need, uint32_t i)
 {
     const struct nm_policy_container *v = r->in->views[i];
