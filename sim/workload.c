@@ -418,7 +418,7 @@ int nm_workload_finish(struct nm_workload *w)
         r = complete(w, &w->jobs[i], &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = smooth(w, &w->jobs[i].curve);
-    /* the system has no point in a trace without samples, but a world needs the first point */
+    /* the system has no point in a trace without samples, but a simulated node needs the first point */
     if (r >= 0 && w->system.n == 0)
         r = nm_curve_add(&w->system, &(struct nm_use){0});
     free(e.runs);

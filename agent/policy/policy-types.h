@@ -186,7 +186,8 @@ enum nm_action_type {
     NM_ACTION_SHED,
 };
 
-/* Why an action was taken, a request refused, or the head of the queue held. decision.c has one sentence for each. */
+/* Why an action was taken, a request was refused, or the head of the queue waits. decision-phrases.c has one sentence
+ * for each reason. */
 enum nm_reason {
     NM_REASON_NONE,
     /* reasons to admit */

@@ -13,7 +13,7 @@
  *   5 bytes   fields added after the connection context
  *   6 bytes   ... a call: 1 varint method, 2 bytes message, 3 bytes after RpcRequest, 4 bytes after RequestHeader,
  *             5 varint: 1 wait for the answer, 6 bytes the content of a frame that replaces the call
- *   7 varint  properties of the node and of the ResourceManager, as bits: enum WORLD_... below
+ *   7 varint  properties of the node and of the ResourceManager, as bits: enum PROPERTY_... below
  *
  * Container tokens without a password are signed.
  */
@@ -35,11 +35,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum input {
-    INPUT_PORT = 1, INPUT_IDENTIFIER, INPUT_PREAMBLE, INPUT_SASL, INPUT_CONTEXT, INPUT_CALL, INPUT_WORLD,
+    INPUT_PORT = 1, INPUT_IDENTIFIER, INPUT_PREAMBLE, INPUT_SASL, INPUT_CONTEXT, INPUT_CALL, INPUT_PROPERTIES,
 };
 enum call_input { CALL_METHOD = 1, CALL_MESSAGE, CALL_REQUEST, CALL_HEADER, CALL_WAIT, CALL_FRAME };
-enum { WORLD_REFUSES = 1, WORLD_FAILS = 2, WORLD_MASTERS = 4, WORLD_UNREGISTERED = 8, WORLD_ROLLS = 16,
-       WORLD_GIVES_TOKEN = 32, WORLD_REFUSES_MASTERS = 64 };
+enum { PROPERTY_REFUSES = 1, PROPERTY_FAILS = 2, PROPERTY_MASTERS = 4, PROPERTY_UNREGISTERED = 8, PROPERTY_ROLLS = 16,
+       PROPERTY_GIVES_TOKEN = 32, PROPERTY_REFUSES_MASTERS = 64 };
 
 #define CONTAINERS "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 #define MASTERS "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
@@ -403,7 +403,9 @@ static struct nm_token *make_nm_token(struct session *s, const struct nm_yarn_ma
 static void at_containers(struct session *s, uint64_t how)
 {
     const struct nm_yarn_masters masters = {begin_master, abandon_master, NULL};
-    struct nm_yarn_node node = {.result = how & WORLD_REFUSES ? NM_YARN_REFUSED : how & WORLD_FAILS ? -ENOSPC : 0};
+    struct nm_yarn_node node = {
+        .result = how & PROPERTY_REFUSES ? NM_YARN_REFUSED : how & PROPERTY_FAILS ? -ENOSPC : 0,
+    };
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_cm_server *cm_server;
     struct nm_yarn_state state;
@@ -418,8 +420,8 @@ static void at_containers(struct session *s, uint64_t how)
     must(sd_event_new(&event) >= 0 && nm_yarn_keyring_new(&state, &keyring) == 0 && nm_yarn_used_new(&used) == 0);
     must(nm_yarn_cm_server_new(event, peer_listen(&sa, &size), keyring, used, &node, &cm_server) == 0);
     nm_yarn_cm_server_set_node(cm_server, TOKENS_HOST, TOKENS_PORT);
-    nm_yarn_cm_server_set_rm(cm_server, how & WORLD_UNREGISTERED ? 0 : TOKENS_RM);
-    if (how & WORLD_MASTERS)
+    nm_yarn_cm_server_set_rm(cm_server, how & PROPERTY_UNREGISTERED ? 0 : TOKENS_RM);
+    if (how & PROPERTY_MASTERS)
         nm_yarn_cm_server_set_masters(cm_server, &masters);
     s->token = token = make_nm_token(s, &state.nm_keys.current);
     s->protocol = CONTAINERS;
@@ -453,9 +455,9 @@ static void at_masters(struct session *s, bool distributed, uint64_t how)
     struct fixture w;
 
     proxy_set_up(&w, distributed);
-    w.rolls = how & WORLD_ROLLS;
-    w.gives_token = how & WORLD_GIVES_TOKEN;
-    w.refuses = how & WORLD_REFUSES_MASTERS ? NOT_REGISTERED : NULL;
+    w.rolls = how & PROPERTY_ROLLS;
+    w.gives_token = how & PROPERTY_GIVES_TOKEN;
+    w.refuses = how & PROPERTY_REFUSES_MASTERS ? NOT_REGISTERED : NULL;
     must(proxy_try_launch(&w, 1) == 0);
     s->token = w.ours;
     s->protocol = MASTERS;
@@ -468,7 +470,7 @@ static void at_masters(struct session *s, bool distributed, uint64_t how)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct session s = {.input = {data, size}, .clean = true};
-    uint64_t port = wire_get_varint(s.input, INPUT_PORT, 0), how = wire_get_varint(s.input, INPUT_WORLD, 0);
+    uint64_t port = wire_get_varint(s.input, INPUT_PORT, 0), how = wire_get_varint(s.input, INPUT_PROPERTIES, 0);
 
     if (port % 3 == 0)
         at_containers(&s, how);

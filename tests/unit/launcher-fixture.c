@@ -15,7 +15,7 @@
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 
-/* ---- the world ---------------------------------------------------------------------------- */
+/* ---- the fixture -------------------------------------------------------------------------- */
 
 struct nm_yarn_settings *read_settings(struct fixture *w, const char *more)
 {

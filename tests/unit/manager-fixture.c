@@ -132,7 +132,7 @@ void manager_fixture_die(struct manager_fixture *w, const char *step, void (*sto
 
 void manager_fixture_settle(struct manager_fixture *w)
 {
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
     int r = 1;
 
     while (r > 0 && nm_now_usec() < deadline)
@@ -142,7 +142,7 @@ void manager_fixture_settle(struct manager_fixture *w)
 
 void manager_fixture_wait(struct manager_fixture *w, const struct nm_live_container *l, manager_fixture_cond_t is)
 {
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     while (!is(l) && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
@@ -278,7 +278,7 @@ static void kill_commands(struct manager_fixture *w)
 int manager_fixture_tear_down_real(void **state)
 {
     struct manager_fixture *w = *state;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     for (kill_commands(w); w->m && any_runs(w) && nm_now_usec() < deadline; kill_commands(w))
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);

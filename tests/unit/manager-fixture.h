@@ -11,7 +11,7 @@
 #include "tests/unit/fake-tree.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define MANAGER_WORLD_DEADLINE_USEC (60 * NM_USEC_PER_SEC)
+#define MANAGER_FIXTURE_DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 extern const struct nm_caller manager_fixture_admin;
 /* An argument of nm_manager_drain() for a drain that persists when nmd restarts. */
@@ -40,7 +40,8 @@ int manager_fixture_set_up_started(void **state);
 void manager_fixture_start(struct manager_fixture *w);
 void manager_fixture_node(struct manager_fixture *w, uint64_t mib, unsigned cpus);
 void manager_fixture_configure(struct manager_fixture *w, const char *text);
-/* Fills in the parameters of a manager in this world, and reads the configuration. nm_manager_new() takes ownership. */
+/* Fills in the parameters of a manager for this fixture, and reads the configuration. nm_manager_new() takes
+ * ownership. */
 void manager_fixture_params(struct manager_fixture *w, struct nm_manager_params *ret);
 /* Frees the manager, if there is one, with its fake cgroups, and makes a new manager on the same files. */
 void manager_fixture_restart(struct manager_fixture *w);

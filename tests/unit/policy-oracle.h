@@ -33,7 +33,7 @@ struct oracle {
     char message[400];
 };
 
-/* Returns NULL, or the rule that is broken. Call it after nm_policy_decide() and before world_act(). */
+/* Returns NULL, or the rule that is broken. Call it after nm_policy_decide() and before simulation_act(). */
 const char *oracle_check(struct oracle *o, const struct simulation *w);
 
 /* The time for which containers that passed the head of the queue have kept the head waiting (policy-oracle-pass.c). */

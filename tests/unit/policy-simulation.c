@@ -146,7 +146,7 @@ int simulation_init(struct simulation *w, uint64_t seed)
     w->phases = simulation_chance(w, 0.5);
     w->crowded = simulation_chance(w, 0.5);
     w->next_sample = w->now;
-    for (size_t i = 0; i < WORLD_APPS; i++)
+    for (size_t i = 0; i < SIMULATION_APPS; i++)
         w->apps[i] = (struct nm_policy_app){(uint32_t)simulation_below(w, 10), 0, 0};
     r = nm_policy_new(&w->policy);
     if (r >= 0 && simulation_chance(w, 0.3))
@@ -247,7 +247,7 @@ static void arrive(struct simulation *w, uint64_t part)
     enum nm_execution_type type = simulation_chance(w, 0.35) ? NM_GUARANTEED : NM_OPPORTUNISTIC;
     bool share = simulation_chance(w, 0.2);
 
-    for (size_t i = 0; i < WORLD_MAX && !c; i++)
+    for (size_t i = 0; i < SIMULATION_MAX && !c; i++)
         c = w->all[i].alive ? NULL : &w->all[i];
     request.memory_bytes = 1 + simulation_below(w, capacity->memory_bytes / between(w, part, 12 * part));
     request.cpu_millicores = 1 + simulation_below(w, capacity->cpu_millicores / between(w, part, 12 * part));
@@ -274,7 +274,7 @@ static void arrive(struct simulation *w, uint64_t part)
                 .pause_deadline_usec = UINT64_MAX,
                 .min_runtime_usec = simulation_chance(w, 0.2) ? between(w, 1, 30) * NM_USEC_PER_SEC : 0,
                 .expected_usec = simulation_chance(w, 0.5) ? between(w, 1, 100) * NM_USEC_PER_SEC : 0,
-                .app = (uint32_t)simulation_below(w, WORLD_APPS + 1),
+                .app = (uint32_t)simulation_below(w, SIMULATION_APPS + 1),
             },
     };
     if (simulation_chance(w, 0.1))
@@ -286,7 +286,7 @@ static void arrive(struct simulation *w, uint64_t part)
 static void leave(struct simulation *w, struct inhabitant *c)
 {
     c->alive = false;
-    if (c->view.app < WORLD_APPS)
+    if (c->view.app < SIMULATION_APPS)
         w->apps[c->view.app].completed++;
 }
 
@@ -357,14 +357,14 @@ static void share_cpu(struct simulation *w)
 {
     uint64_t wanted[2] = {0}, given[2], left = nm_sub_u64(w->cpus, w->system_cpu);
 
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (on_cpu(&w->all[i]))
             wanted[w->all[i].view.type] += w->all[i].cpu_demand;
     given[NM_GUARANTEED] = NM_MIN(wanted[NM_GUARANTEED], left);
     left -= given[NM_GUARANTEED];
     left = NM_MIN(left, w->squeeze);
     given[NM_OPPORTUNISTIC] = NM_MIN(wanted[NM_OPPORTUNISTIC], left);
-    for (size_t i = 0; i < WORLD_MAX; i++) {
+    for (size_t i = 0; i < SIMULATION_MAX; i++) {
         struct inhabitant *c = &w->all[i];
         enum nm_execution_type t = c->view.type;
 
@@ -391,7 +391,7 @@ static void use_resources(struct simulation *w, uint64_t elapsed)
     bool surge = w->phases && phase == 1 && before == 0;
 
     share_cpu(w);
-    for (size_t i = 0; i < WORLD_MAX; i++) {
+    for (size_t i = 0; i < SIMULATION_MAX; i++) {
         struct inhabitant *c = &w->all[i];
 
         if (c->alive && c->view.state == NM_PAUSED)
@@ -451,10 +451,10 @@ static void take_sample(struct simulation *w)
     bool missed = simulation_chance(w, w->miss);
     uint64_t opportunistic_cpu = 0;
 
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive && w->all[i].view.type == NM_OPPORTUNISTIC)
             opportunistic_cpu += w->all[i].cpu_now;
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive) {
             if (missed)
                 w->all[i].view.state_samples++;
@@ -544,7 +544,7 @@ static void meddle(struct simulation *w)
         reload(w);
     if (!simulation_chance(w, w->meddle))
         return;
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive && simulation_chance(w, 0.2))
             meddle_with(w, &w->all[i]);
 }
@@ -560,7 +560,7 @@ void simulation_calm(struct simulation *w)
     w->settings.uplink_threshold = 0;
     w->settings.offered = (struct nm_resources){0}; /* with a smaller offer, a large container would wait for ever */
     w->system_memory_mean = w->system_cpu_mean = 0;
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         w->all[i].work_left_usec = NM_MIN(w->all[i].work_left_usec, 3 * NM_USEC_PER_SEC);
 }
 
@@ -570,7 +570,7 @@ static void fill_input(struct simulation *w, enum nm_policy_trigger trigger)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive)
             w->views[n++] = &w->all[i].view;
     w->in = (struct nm_policy_input){
@@ -582,7 +582,7 @@ static void fill_input(struct simulation *w, enum nm_policy_trigger trigger)
         .views = w->views,
         .n_views = n,
         .apps = w->apps,
-        .n_apps = WORLD_APPS,
+        .n_apps = SIMULATION_APPS,
         .draining = w->draining,
         .unhealthy = w->unhealthy,
         .kernel_kills = w->kernel_kills,
@@ -612,7 +612,7 @@ void simulation_next(struct simulation *w)
     if (simulation_chance(w, w->sleep))
         sleep_a_while(w);
     use_resources(w, elapsed);
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive) {
             (void)arrive_in_state(w, &w->all[i]);
             w->all[i].view.reclaiming =

@@ -4,14 +4,14 @@
 /*
  * A small simulated node for the property test. Containers arrive, use random amounts, and are launched, frozen, killed
  * and resumed with delays and failures. Samples go missing, administrators interfere, and the system's use varies. Each
- * seed gives one history. The world carries out the policy's actions and checks no rule. policy-oracle.c checks the
- * rules.
+ * seed gives one history. The simulation carries out the policy's actions and checks no rule. policy-oracle.c checks
+ * the rules.
  */
 
 #include "agent/policy/policy.h"
 
-#define WORLD_MAX 64
-#define WORLD_APPS 4
+#define SIMULATION_MAX 64
+#define SIMULATION_APPS 4
 
 struct inhabitant {
     struct nm_policy_container view;
@@ -29,9 +29,9 @@ struct simulation {
     struct nm_policy_settings settings;
     struct nm_policy *policy;
     uint64_t now, next_sample, period;
-    struct inhabitant all[WORLD_MAX];
-    struct nm_policy_container *views[WORLD_MAX];
-    struct nm_policy_app apps[WORLD_APPS];
+    struct inhabitant all[SIMULATION_MAX];
+    struct nm_policy_container *views[SIMULATION_MAX];
+    struct nm_policy_app apps[SIMULATION_APPS];
     uint64_t next_seq;
     struct nm_policy_node node;
     uint64_t system_memory, system_cpu, system_memory_mean, system_cpu_mean, cpus;

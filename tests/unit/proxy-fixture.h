@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * A world for tests of the proxy of application masters, over loopback ports. The proxy stands between a master, which
+ * For tests of the proxy of application masters, over loopback ports. The proxy stands between a master, which
  * knows only its launch context, and a ResourceManager that sends the answers that a test sets.
  */
 

@@ -35,6 +35,6 @@ void run_sql(const struct fixture *w, const char *sql);
 /* Returns the first column of the first row. The store must be closed. */
 int64_t query(const struct fixture *w, const char *sql);
 void put_decision(struct fixture *w, uint64_t number, const char *id, int expected);
-void on_decision(const struct nm_decision *d, void *userdata); /* userdata: the world; adds d to its decisions */
+void on_decision(const struct nm_decision *d, void *userdata); /* userdata: the fixture; adds d to its decisions */
 void load_decisions(struct fixture *w, const char *id, unsigned max);
 void leave_log(struct fixture *w, unsigned n);

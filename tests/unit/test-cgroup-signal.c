@@ -24,7 +24,7 @@
 
 /* ---- few processes --------------------------------------------------------------------------- */
 
-/* Sends SIGTERM to the few processes of the world, which takes one turn. */
+/* Sends SIGTERM to the few processes of the fixture, which takes one turn. */
 static int signal_all(struct fixture *w)
 {
     struct nm_procs_pass *p = NULL;

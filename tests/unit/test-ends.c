@@ -264,7 +264,7 @@ static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(voi
     struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
     struct nm_status status;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, l->c->id, true, &(struct nm_problem){0}), 0);
     assert_true(nm_run_phase_is_killed(l->phase) && l->kill_timer);

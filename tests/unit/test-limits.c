@@ -118,7 +118,7 @@ static void end(struct manager_fixture *w, const struct nm_live_container *l, pi
 /* Waits for the command without running nmd's event loop. */
 static pid_t wait_for_command(const struct nm_live_container *l)
 {
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
     struct nm_launch_record record = {0};
     char dir[NM_DIR_SIZE];
 

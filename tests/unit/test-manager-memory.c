@@ -78,7 +78,7 @@ static bool has_ended(struct manager_fixture *w, const char *id)
 /* Runs the event loop, and triggers housekeeping and samples, until the container has ended. */
 static void run_to_end(struct manager_fixture *w, const char *id)
 {
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     while (!has_ended(w, id) && nm_now_usec() < deadline) {
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);

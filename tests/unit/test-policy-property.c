@@ -63,7 +63,7 @@ static void print_round(const struct simulation *w)
 /* Passes the containers to the second policy in reverse order. Its actions must be the same. */
 static const char *check_order_independence(struct simulation *w, struct nm_policy *twin)
 {
-    struct nm_policy_container *backwards[WORLD_MAX];
+    struct nm_policy_container *backwards[SIMULATION_MAX];
     struct nm_policy_input in = w->in;
     struct nm_policy_verdict v;
 
@@ -109,7 +109,7 @@ static const char *one_round(struct simulation *w, struct oracle *o, struct orac
  * queued, and the oracle checks whether the policy had to shed it. */
 static const char *check_calm(const struct simulation *w)
 {
-    for (size_t i = 0; i < WORLD_MAX; i++) {
+    for (size_t i = 0; i < SIMULATION_MAX; i++) {
         const struct nm_policy_container *v = &w->all[i].view;
 
         if (!w->all[i].alive)
@@ -128,7 +128,7 @@ static const char *check_calm(const struct simulation *w)
 
 static bool busy(const struct simulation *w)
 {
-    for (size_t i = 0; i < WORLD_MAX; i++)
+    for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive && !(w->all[i].view.state == NM_PAUSED && w->all[i].view.user_paused))
             return true;
     return false;
@@ -165,10 +165,10 @@ static bool run(uint64_t seed, struct totals *t)
     struct simulation w;
     const char *r;
 
-    if (simulation_init(&w, seed) < 0 || nm_policy_reserve(w.policy, WORLD_MAX, WORLD_APPS) < 0)
+    if (simulation_init(&w, seed) < 0 || nm_policy_reserve(w.policy, SIMULATION_MAX, SIMULATION_APPS) < 0)
         abort();
     if (seed % 8 == 0 &&
-        (nm_policy_new(&twin) < 0 || nm_policy_reserve(twin, WORLD_MAX, WORLD_APPS) < 0))
+        (nm_policy_new(&twin) < 0 || nm_policy_reserve(twin, SIMULATION_MAX, SIMULATION_APPS) < 0))
         abort();
     r = history(&w, twin);
     if (r)

@@ -148,7 +148,7 @@ static void test_the_container_ends_with_the_result_of_the_second_run(void **sta
     end_processes(w, l);
     manager_fixture_wait(w, l, is_new);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
-    for (uint64_t end = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    for (uint64_t end = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
          !manager_fixture_shim_is_gone(l) && nm_now_usec() < end;)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);

@@ -447,29 +447,29 @@ static void test_each_reason_has_a_name_and_a_sentence(void **state)
     }
 }
 
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define FIXTURE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(test_a_node_is_removable_after_its_idle_time),
-        WORLD_TEST(test_use_of_a_node_restarts_its_idle_time),
-        WORLD_TEST(test_a_long_time_between_observations_restarts_the_idle_time),
-        WORLD_TEST(test_a_clock_set_back_restarts_the_idle_time),
-        WORLD_TEST(test_only_running_nodes_are_given_back),
-        WORLD_TEST(test_a_node_in_use_is_kept),
-        WORLD_TEST(test_nodes_that_share_a_host_are_kept),
-        WORLD_TEST(test_the_least_useful_node_is_given_back_first),
-        WORLD_TEST(test_a_minimum_number_of_nodes_is_kept),
-        WORLD_TEST(test_a_minimum_number_of_nodes_is_kept_in_each_partition),
-        WORLD_TEST(test_demand_counts_only_in_its_partition),
-        WORLD_TEST(test_a_node_with_data_of_an_application_is_kept),
-        WORLD_TEST(test_a_node_that_may_have_data_is_kept),
-        WORLD_TEST(test_after_a_failed_query_a_node_may_have_data),
-        WORLD_TEST(test_an_application_without_containers_keeps_no_node),
-        WORLD_TEST(test_a_node_that_reports_its_own_data_is_believed),
-        WORLD_TEST(test_nodes_that_the_demand_needs_are_kept),
-        WORLD_TEST(test_demand_brings_back_nodes_that_are_being_given_back),
+        FIXTURE_TEST(test_a_node_is_removable_after_its_idle_time),
+        FIXTURE_TEST(test_use_of_a_node_restarts_its_idle_time),
+        FIXTURE_TEST(test_a_long_time_between_observations_restarts_the_idle_time),
+        FIXTURE_TEST(test_a_clock_set_back_restarts_the_idle_time),
+        FIXTURE_TEST(test_only_running_nodes_are_given_back),
+        FIXTURE_TEST(test_a_node_in_use_is_kept),
+        FIXTURE_TEST(test_nodes_that_share_a_host_are_kept),
+        FIXTURE_TEST(test_the_least_useful_node_is_given_back_first),
+        FIXTURE_TEST(test_a_minimum_number_of_nodes_is_kept),
+        FIXTURE_TEST(test_a_minimum_number_of_nodes_is_kept_in_each_partition),
+        FIXTURE_TEST(test_demand_counts_only_in_its_partition),
+        FIXTURE_TEST(test_a_node_with_data_of_an_application_is_kept),
+        FIXTURE_TEST(test_a_node_that_may_have_data_is_kept),
+        FIXTURE_TEST(test_after_a_failed_query_a_node_may_have_data),
+        FIXTURE_TEST(test_an_application_without_containers_keeps_no_node),
+        FIXTURE_TEST(test_a_node_that_reports_its_own_data_is_believed),
+        FIXTURE_TEST(test_nodes_that_the_demand_needs_are_kept),
+        FIXTURE_TEST(test_demand_brings_back_nodes_that_are_being_given_back),
         cmocka_unit_test(test_only_requests_that_fit_a_node_count_as_demand),
         cmocka_unit_test(test_each_reason_has_a_name_and_a_sentence),
     };

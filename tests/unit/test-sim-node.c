@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/world*.c: the arithmetic of the simulated node. The test makes all decisions itself, instead of the policy. The
- * node has 4 CPUs, 1000 MiB and no reserve. */
+/* sim/sim-node*.c: the arithmetic of the simulated node. The test makes all decisions itself, instead of the policy.
+ * The node has 4 CPUs, 1000 MiB and no reserve. */
 
 #include <setjmp.h>
 #include <stdarg.h>

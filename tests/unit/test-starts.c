@@ -33,7 +33,7 @@ static struct nm_live_container *submit(struct manager_fixture *w)
 
 static void run_to_end(struct manager_fixture *w, const struct nm_container *c)
 {
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     while (c->view.state != NM_COMPLETED && nm_now_usec() < deadline) {
         const struct nm_live_container *l = nm_lists_live_of(c);
@@ -84,7 +84,7 @@ static void test_no_command_is_started_if_its_shim_can_not_be_recorded(void **st
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
     struct manager_fixture *w = *state;
     struct nm_live_container *l = submit(w);
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     nm_round_run_requested(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
@@ -193,7 +193,7 @@ static void test_other_work_gets_turns_between_many_starts(void **state)
     struct manager_fixture *w = *state;
     struct nm_live_container **all = submit_many(w);
     unsigned due, before, requests = 0, turns = 0, samples = 0;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     nm_round_run_requested(w->m);
     due = before = count_due(all);
@@ -220,7 +220,7 @@ static void test_a_container_killed_before_its_start_runs_no_command(void **stat
     struct manager_fixture *w = *state;
     struct nm_live_container **all = submit_many(w);
     const struct nm_container *last = all[MANY - 1]->c, *other = all[MANY - 2]->c;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     nm_round_run_requested(w->m);
     assert_true(nm_start_is_due(all[MANY - 1]));
@@ -243,7 +243,7 @@ static void test_starts_of_different_users_take_turns(void **state)
     struct nm_live_container **all = submit_many(w);
     const struct nm_container *first = all[0]->c, *second = all[1]->c;
     struct nm_container *other = all[MANY - 1]->c, *of_app = all[MANY - 2]->c;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     other->submitter_uid = other->command.uid = other->command.gid = 65534;
     (void)snprintf(of_app->owner, sizeof of_app->owner, "cluster");
@@ -263,7 +263,7 @@ static void assert_turns_of_users(struct manager_fixture *w, uid_t submitter_of_
 {
     struct nm_live_container **all = submit_many(w);
     struct nm_container *c[4] = {all[0]->c, all[1]->c, all[MANY - 2]->c, all[MANY - 1]->c};
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     for (unsigned i = 0; i < MANY; i++) {
         (void)snprintf(all[i]->c->owner, sizeof all[i]->c->owner, "cluster");

@@ -114,7 +114,7 @@ struct nm_yarn_alloc_why {
 };
 
 struct nm_yarn_placement {
-    const struct nm_yarn_alloc_node *node; /* valid until the next set_nodes() */
+    const struct nm_yarn_alloc_node *node; /* valid until the next nm_yarn_allocator_set_nodes() */
     struct nm_yarn_alloc_size size;        /* the container's size, after the limits were applied */
     int32_t priority;
     int64_t request_id;

@@ -14,8 +14,8 @@
 struct nm_pipelines;
 struct nm_pipeline;
 
-/* Creates the pipelines, and restores the saved ones. world, keys and the objects that they point to must outlive *ret.
- * -EOPNOTSUPP and *ret_message: the configuration names unknown stages. */
+/* Creates the pipelines, and restores the saved ones. context, keys and the objects that they point to must outlive
+ * *ret. -EOPNOTSUPP and *ret_message: the configuration names unknown stages. */
 int nm_pipelines_new(struct nm_stage_context *context, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
                      char **ret_message);
 /* Refuses all waiting calls, and frees the pipelines. */

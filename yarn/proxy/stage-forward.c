@@ -42,7 +42,7 @@ struct forward {
     struct nm_hadoop_client *client;
     unsigned token_changes; /* token_changes of the master when the client was made */
     unsigned attempts, failures;
-    unsigned tried; /* `scheduler` of the world when the last connection was started */
+    unsigned tried; /* `scheduler` of the context when the last connection was started */
     struct nm_exception trouble; /* the reason why the last connection ended or failed */
 };
 
