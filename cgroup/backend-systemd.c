@@ -279,7 +279,7 @@ static int enable_controllers(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
-    int r = bus ? nm_sdcall_set_limits(bus, s->base.slice, NULL, &s->dialect, &m) : -ENOTCONN;
+    int r = bus ? nm_sdcall_set_limits(bus, s->base.slice, NULL, &s->properties, &m) : -ENOTCONN;
 
     return r < 0 ? r : sd_bus_call(bus, m, START_TIMEOUT_USEC, NULL, NULL);
 }
@@ -323,15 +323,15 @@ static int choose_dialect(struct nm_systemd *s)
     if (r < 0)
         return r;
     digits = text + strcspn(text, "0123456789");
-    s->dialect.has_cpu_idle = strtoul(digits, NULL, 10) >= 252;
-    s->dialect.has_scope_oom_policy = true; /* assumed until systemd rejects the property */
+    s->properties.has_cpu_idle = strtoul(digits, NULL, 10) >= 252;
+    s->properties.has_scope_oom_policy = true; /* assumed until systemd rejects the property */
     return 0;
 }
 
 static int probe(struct nm_systemd *s)
 {
     struct nm_probe_params params = {.swaps = "/proc/swaps",
-                                     .has_idle_property = s->dialect.has_cpu_idle};
+                                     .has_idle_property = s->properties.has_cpu_idle};
     _cleanup_close_ int root_fd = open(s->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (root_fd < 0)

@@ -55,10 +55,10 @@ static int append_controllers(sd_bus_message *m)
 }
 
 static uint64_t cpu_weight(const struct nm_cgroup_limits *l,
-                           const struct nm_sdcall_dialect *dialect)
+                           const struct nm_sdcall_properties *properties)
 {
     if (l->cpu_idle)
-        return dialect->has_cpu_idle ? 0 : 1; /* 0 means CPUWeight=idle */
+        return properties->has_cpu_idle ? 0 : 1; /* 0 means CPUWeight=idle */
     return nm_limits_cpu_weight(l);
 }
 
@@ -71,7 +71,7 @@ static uint64_t cpu_quota_usec_per_sec(const struct nm_cgroup_limits *l)
 
 /* Appends all limits, and the accounting properties without which systemd would not enable the controllers. */
 static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
-                         const struct nm_sdcall_dialect *dialect)
+                         const struct nm_sdcall_properties *properties)
 {
     const struct {
         const char *name;
@@ -80,13 +80,13 @@ static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
         {"MemoryMax", l->memory_max_bytes},
         {"MemoryLow", l->memory_low_bytes},
         {"MemoryMin", l->memory_min_bytes},
-        {"CPUWeight", cpu_weight(l, dialect)},
+        {"CPUWeight", cpu_weight(l, properties)},
         {"CPUQuotaPerSecUSec", cpu_quota_usec_per_sec(l)},
         {"TasksMax", l->pids_max},
     };
     int r = accounting(m);
 
-    assert(l && dialect);
+    assert(l && properties);
     for (size_t i = 0; r >= 0 && i < NM_ARRAY_SIZE(props); i++)
         r = append_u64(m, props[i].name, props[i].value);
     if (r >= 0 && l->io_weight > 0)
@@ -101,7 +101,7 @@ static int new_call(sd_bus *bus, const char *method, sd_bus_message **ret)
 }
 
 static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
-                        const struct nm_sdcall_dialect *dialect)
+                        const struct nm_sdcall_properties *properties)
 {
     int r = append_string(m, "Description", scope->description);
 
@@ -115,16 +115,16 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
         r = append_string(m, "CollectMode", "inactive-or-failed");
     /* The default ("stop") would stop the shim when one process of its scope was killed. nmd needs only the kernel's
      * group kill. */
-    if (r >= 0 && dialect->has_scope_oom_policy)
+    if (r >= 0 && properties->has_scope_oom_policy)
         r = append_string(m, "OOMPolicy", "continue");
     if (r >= 0)
-        r = append_limits(m, scope->limits, dialect);
+        r = append_limits(m, scope->limits, properties);
     return r;
 }
 
 /* Starts a transient unit: the scope, or with scope NULL the slice. */
 static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall_scope *scope,
-                           const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
+                           const struct nm_sdcall_properties *properties, sd_bus_message **ret)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     int r = new_call(bus, "StartTransientUnit", &m);
@@ -134,7 +134,7 @@ static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall
     if (r >= 0)
         r = sd_bus_message_open_container(m, 'a', "(sv)");
     if (r >= 0)
-        r = scope ? append_scope(m, scope, dialect) : append_controllers(m);
+        r = scope ? append_scope(m, scope, properties) : append_controllers(m);
     if (r >= 0 && !scope)
         r = append_string(m, "Description", "Containers of nmd");
     if (r >= 0)
@@ -148,10 +148,10 @@ static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall
 }
 
 int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope,
-                          const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
+                          const struct nm_sdcall_properties *properties, sd_bus_message **ret)
 {
-    assert(scope->pid > 1 && scope->unit && scope->slice && scope->description && scope->limits && dialect);
-    return start_transient(bus, scope->unit, scope, dialect, ret);
+    assert(scope->pid > 1 && scope->unit && scope->slice && scope->description && scope->limits && properties);
+    return start_transient(bus, scope->unit, scope, properties, ret);
 }
 
 int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret)
@@ -193,7 +193,7 @@ int nm_sdcall_reset_failed(sd_bus *bus, const char *unit, sd_bus_message **ret)
 
 /* runtime = true keeps the values in /run, where daemon-reload finds them. */
 int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_limits *limits,
-                         const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
+                         const struct nm_sdcall_properties *properties, sd_bus_message **ret)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     int r = new_call(bus, "SetUnitProperties", &m);
@@ -203,7 +203,7 @@ int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_l
     if (r >= 0)
         r = sd_bus_message_open_container(m, 'a', "(sv)");
     if (r >= 0)
-        r = limits ? append_limits(m, limits, dialect) : append_controllers(m);
+        r = limits ? append_limits(m, limits, properties) : append_controllers(m);
     if (r >= 0)
         r = sd_bus_message_close_container(m);
     if (r < 0)

@@ -13,7 +13,7 @@
 #include "cgroup/cgroup.h"
 
 /* The properties that this version of systemd understands. */
-struct nm_sdcall_dialect {
+struct nm_sdcall_properties {
     bool has_cpu_idle; /* CPUWeight=idle: since 252 */
     /* OOMPolicy= of scopes: since 253, and in 252 of some distributions */
     bool has_scope_oom_policy;
@@ -26,7 +26,7 @@ struct nm_sdcall_scope {
 };
 
 int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope,
-                          const struct nm_sdcall_dialect *dialect, sd_bus_message **ret);
+                          const struct nm_sdcall_properties *properties, sd_bus_message **ret);
 int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret);
 int nm_sdcall_start_unit(sd_bus *bus, const char *unit, sd_bus_message **ret);
 int nm_sdcall_stop_unit(sd_bus *bus, const char *unit, sd_bus_message **ret);
@@ -34,6 +34,6 @@ int nm_sdcall_reset_failed(sd_bus *bus, const char *unit, sd_bus_message **ret);
 /* Sets limits. With limits NULL the call only makes systemd enable the memory, cpu and pids controllers for the
  * unit. */
 int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_limits *limits,
-                         const struct nm_sdcall_dialect *dialect, sd_bus_message **ret);
+                         const struct nm_sdcall_properties *properties, sd_bus_message **ret);
 /* Builds a call that systemd answers only after the work that earlier calls have deferred. */
 int nm_sdcall_ping(sd_bus *bus, sd_bus_message **ret);

@@ -129,9 +129,9 @@ static int op_build(const struct nm_sdop *op, sd_bus *bus, sd_bus_message **ret)
         return nm_sdcall_ping(bus, ret);
     switch (op->kind) {
     case OP_SET:
-        return nm_sdcall_set_limits(bus, op->unit, &op->limits, &op->s->dialect, ret);
+        return nm_sdcall_set_limits(bus, op->unit, &op->limits, &op->s->properties, ret);
     case OP_CREATE:
-        return nm_sdcall_start_scope(bus, &scope, &op->s->dialect, ret);
+        return nm_sdcall_start_scope(bus, &scope, &op->s->properties, ret);
     case OP_START_SLICE:
         break;
     }
@@ -259,7 +259,7 @@ static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
     bool unknown = sd_bus_error_has_name(e, SD_BUS_ERROR_PROPERTY_READ_ONLY);
 
     if (unknown && !op->simplified) {
-        s->dialect.has_scope_oom_policy = false;
+        s->properties.has_scope_oom_policy = false;
         op->simplified = true;
         op->state = OP_AGAIN;
         process_all_ops(s);

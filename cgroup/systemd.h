@@ -19,7 +19,7 @@ struct nm_systemd {
     sd_event *event;
     struct nm_sdbus *bus;
     sd_event_source *tick; /* timer that runs while operations exist */
-    struct nm_sdcall_dialect dialect;
+    struct nm_sdcall_properties properties;
     char *root;            /* the cgroup2 mount */
     bool is_transient;     /* nmd started the slice and stops it */
     bool has_slice_limits;

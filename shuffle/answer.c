@@ -221,14 +221,15 @@ static struct nm_shuffle_lengths *lengths_of(const struct plan *p, const struct 
 }
 
 /* Fills the slot of the map, which must be the first of its name. */
-static int look_up(const struct request *t, unsigned i, const struct nm_shuffle_payer *payer, struct plan *p,
+static int look_up(const struct request *t, unsigned i, const struct nm_shuffle_account *account, struct plan *p,
                    struct nm_shuffle_output *ret)
 {
     const struct nm_shuffle_request *q = t->q;
 
     p->in_slot[i % p->n_slots] = NM_SHUFFLE_MAPS_MAX;
     return nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i],
-                                  (struct nm_shuffle_range){q->reduce, q->n_reduces}, payer, lengths_of(p, q, i), ret);
+                                  (struct nm_shuffle_range){q->reduce, q->n_reduces}, account,
+                                  lengths_of(p, q, i), ret);
 }
 
 static uint64_t fingerprint_of(const struct plan *p, const struct nm_shuffle_request *q, unsigned i)
@@ -255,12 +256,12 @@ static int make_heads(struct plan *p, const struct nm_shuffle_request *q, unsign
 
 static int find(struct request *t, unsigned i, struct plan *p)
 {
-    const struct nm_shuffle_payer payer = {spend_check, t};
+    const struct nm_shuffle_account account = {spend_check, t};
     const struct nm_shuffle_request *q = t->q;
     int r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
 
     p->first[i] = i;
-    if (r < 0 || (r = look_up(t, i, &payer, p, &p->outputs[i])) < 0)
+    if (r < 0 || (r = look_up(t, i, &account, p, &p->outputs[i])) < 0)
         return r;
     p->in_slot[i % p->n_slots] = i;
     p->fingerprint[i] = fingerprint_of(p, q, i);
@@ -398,7 +399,7 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
  * must break then, because the client already has the answer's length. */
 static int ensure_lengths(struct request *t, unsigned i, struct plan *p)
 {
-    const struct nm_shuffle_payer payer = {spend_check_on_sending, t};
+    const struct nm_shuffle_account account = {spend_check_on_sending, t};
     const unsigned first = p->first[i];
     const struct nm_shuffle_part *planned = &p->outputs[first].part;
     struct nm_shuffle_output output;
@@ -407,7 +408,7 @@ static int ensure_lengths(struct request *t, unsigned i, struct plan *p)
     if (p->in_slot[first % p->n_slots] == first)
         return 0;
     r = spend_on_sending(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n + parts_usec(t->q));
-    if (r < 0 || (r = look_up(t, first, &payer, p, &output)) < 0)
+    if (r < 0 || (r = look_up(t, first, &account, p, &output)) < 0)
         return r;
     if (output.dir != p->outputs[first].dir || output.part.start_bytes != planned->start_bytes ||
         output.part.part_bytes != planned->part_bytes || fingerprint_of(p, t->q, first) != p->fingerprint[first])

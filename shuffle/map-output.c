@@ -58,7 +58,7 @@ struct search {
     const struct nm_shuffle_job *job;
     struct nm_bytes map;
     struct nm_shuffle_range range;
-    const struct nm_shuffle_payer *payer;
+    const struct nm_shuffle_account *account;
 };
 
 /* The results of the search for the two files of a map's output in one local directory. A result is 0, with its value
@@ -79,7 +79,7 @@ static int read_index(const struct search *s, int fd, const struct stat *st, str
     if (r < 0)
         return r;
     bytes += (uint64_t)(s->range.n - 1) * NM_SHUFFLE_RECORD_BYTES;
-    if (bytes > 0 && s->payer && (r = s->payer->spend(bytes, s->payer->userdata)) < 0)
+    if (bytes > 0 && s->account && (r = s->account->spend(bytes, s->account->userdata)) < 0)
         return r;
     return nm_shuffle_index_read(fd, st, s->range, s->dirs->checked, ret_lengths, ret);
 }
@@ -133,7 +133,7 @@ static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, 
 }
 
 /* Returns whether the error comes from spend(): the account is used up, or the client has disconnected. */
-static bool is_of_payer(int result)
+static bool is_from_spend(int result)
 {
     return result == -EBUSY || result == -ECONNRESET;
 }
@@ -156,10 +156,10 @@ static int read_again(const struct search *s, unsigned index_dir, struct nm_shuf
  * directory that has both files takes precedence, because a file that was left on a full disk could match a file of
  * another directory by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
-                           struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
+                           struct nm_shuffle_range range, const struct nm_shuffle_account *account,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret)
 {
-    const struct search s = {dirs, job, map, range, payer};
+    const struct search s = {dirs, job, map, range, account};
     struct found found[NM_SHUFFLE_DIRS_MAX];
     unsigned lengths_of = dirs->n, index_dir = dirs->n; /* dirs->n: not found yet */
     struct nm_shuffle_output output;
@@ -167,7 +167,7 @@ int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_s
 
     for (unsigned i = 0; i < dirs->n && index_dir == dirs->n; i++) {
         look_in(&s, i, lengths_of == dirs->n ? ret_lengths : NULL, &found[i]);
-        if (is_of_payer(found[i].index_result))
+        if (is_from_spend(found[i].index_result))
             return found[i].index_result;
         if (found[i].index_result == 0 && lengths_of == dirs->n)
             lengths_of = i;

@@ -27,7 +27,7 @@ struct nm_shuffle_dirs {
 
 /* The account that pays for a lookup. spend() is called before work whose amount the job's user determines: checking an
  * index or reading many records of it. spend() returns 0, or an error if the work must not be done. */
-struct nm_shuffle_payer {
+struct nm_shuffle_account {
     int (*spend)(uint64_t index_bytes, void *userdata);
     void *userdata;
 };
@@ -40,9 +40,9 @@ struct nm_shuffle_output {
 
 /* Searches the directories. Returns -ENOENT if the output does not exist (yet, or any more), -EPERM if the output
  * belongs to another user, an error of nm_shuffle_index_read(), -EBADMSG if no file.out is as long as the index says,
- * or an error of spend(). payer may be NULL; ret_lengths has room for the reducers of the range. */
+ * or an error of spend(). account may be NULL; ret_lengths has room for the reducers of the range. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
-                           struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
+                           struct nm_shuffle_range range, const struct nm_shuffle_account *account,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret);
 
 /* Opens the output's file.out for reading; the caller owns the descriptor. */

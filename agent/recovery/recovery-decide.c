@@ -24,42 +24,42 @@ static bool load_newest(struct nm_manager *m, const char *id, struct nm_decision
     return nm_store_load_decisions(m->store, id, UINT64_MAX, 1, take, ret) >= 0 && ret->number > 0;
 }
 
-enum fate { FATE_CONTINUES, FATE_DONE, FATE_NOT_DONE };
+enum result { RESULT_OPEN, RESULT_DONE, RESULT_NOT_DONE };
 
-static enum fate done_if(bool done)
+static enum result done_if(bool done)
 {
-    return done ? FATE_DONE : FATE_NOT_DONE;
+    return done ? RESULT_DONE : RESULT_NOT_DONE;
 }
 
-static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_container *v)
+static enum result result_of(const struct nm_decision *d, const struct nm_policy_container *v)
 {
     bool was_paused = v->state == NM_PAUSED;
 
     switch (d->kind) {
     case NM_DECISION_ADMIT:
         if (v->state == NM_SCHEDULED)
-            return v->admitted ? FATE_CONTINUES : FATE_NOT_DONE;
-        return FATE_DONE;
+            return v->admitted ? RESULT_OPEN : RESULT_NOT_DONE;
+        return RESULT_DONE;
     case NM_DECISION_PAUSE:
-        return v->state == NM_PAUSING ? FATE_CONTINUES : done_if(was_paused);
+        return v->state == NM_PAUSING ? RESULT_OPEN : done_if(was_paused);
     case NM_DECISION_RESUME:
-        return v->state == NM_RESUMING ? FATE_CONTINUES : done_if(v->state == NM_RUNNING);
+        return v->state == NM_RESUMING ? RESULT_OPEN : done_if(v->state == NM_RUNNING);
     case NM_DECISION_KILL:
     case NM_DECISION_SHED:
         /* the handling of the container's end sets the outcome */
         if (d->reason == NM_REASON_KERNEL_OOM)
-            return FATE_CONTINUES;
-        return v->state == NM_KILLING ? FATE_CONTINUES : FATE_NOT_DONE;
+            return RESULT_OPEN;
+        return v->state == NM_KILLING ? RESULT_OPEN : RESULT_NOT_DONE;
     case NM_DECISION_RESTART:
-        return nm_policy_container_is_waiting(v) ? FATE_DONE : FATE_CONTINUES;
+        return nm_policy_container_is_waiting(v) ? RESULT_DONE : RESULT_OPEN;
     case NM_DECISION_PROMOTE:
         return done_if(v->type == NM_GUARANTEED);
     case NM_DECISION_DEMOTE:
         return done_if(v->type == NM_OPPORTUNISTIC);
     case NM_DECISION_UPDATE: /* an update is journalled together with its change */
-        return FATE_DONE;
+        return RESULT_DONE;
     default:
-        return FATE_NOT_DONE;
+        return RESULT_NOT_DONE;
     }
 }
 
@@ -83,13 +83,13 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
     if (d->outcome != NM_OUTCOME_PENDING)
         return;
     l->decision_open = true;
-    switch (fate_of(d, v)) {
-    case FATE_CONTINUES:
+    switch (result_of(d, v)) {
+    case RESULT_OPEN:
         break;
-    case FATE_DONE:
+    case RESULT_DONE:
         nm_record_effective(l);
         break;
-    case FATE_NOT_DONE:
+    case RESULT_NOT_DONE:
         nm_record_failed(l, "nmd was restarted before it was carried out");
         if (d->kind == NM_DECISION_RECLAIM) /* the policy may reclaim again, which does no harm */
             l->c->view.reclaimed = false;

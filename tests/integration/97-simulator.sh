@@ -63,13 +63,13 @@ is "the trace has each start and end of a container" "$(jq -r '.ev' "$trace" | g
 try nmsim run "$trace" --jobs
 is "nmsim can replay the trace" "$status" 0
 diag "$out"
-fate() { awk -v name="$1" '$2 == name { print $4 }' <<<"$out"; } # NAME
-is "the preempted container is preempted in the replay" "$(fate second)" preempted
-is "the container that was killed by a user ends in the replay" "$(fate first)" "done"
-is "the container that ran when nmd ended is alive in the replay" "$(fate promised)" alive
-is "the short container, which may be in no sample, ends in the replay" "$(fate brief)" "done"
-is "the container after the surge ends in the replay" "$(fate later)" "done"
-is "the refused container is refused in the replay" "$(fate toobig)" refused
+outcome() { awk -v name="$1" '$2 == name { print $4 }' <<<"$out"; } # NAME
+is "the preempted container is preempted in the replay" "$(outcome second)" preempted
+is "the container that was killed by a user ends in the replay" "$(outcome first)" "done"
+is "the container that ran when nmd ended is alive in the replay" "$(outcome promised)" alive
+is "the short container, which may be in no sample, ends in the replay" "$(outcome brief)" "done"
+is "the container after the surge ends in the replay" "$(outcome later)" "done"
+is "the refused container is refused in the replay" "$(outcome toobig)" refused
 # Compares the times of admissions with a tolerance of a second, because a busy machine starts containers late.
 recorded_start() { # NAME
     jq -rs --arg name "$1" '(.[] | select(.ev == "submit" and .name == $name) | .c) as $c |
@@ -80,10 +80,10 @@ for name in promised first second later; do
         '$2 == name { sub("started=", "", $6); print $6 }' <<<"$out")" \
         'BEGIN { exit !(b >= 0 && a - b < 1 && b - a < 1) }'
 done
-fates_with() { out=$(nmsim run "$trace" --jobs --set "$1") && fate second; }
-is "in a replay with a higher threshold, the container is not preempted" "$(fates_with preemption.memory_threshold=0.99)" alive
+outcome_with() { out=$(nmsim run "$trace" --jobs --set "$1") && outcome second; }
+is "in a replay with a higher threshold, the container is not preempted" "$(outcome_with preemption.memory_threshold=0.99)" alive
 is "in a replay with another victim order, another container is preempted" \
-    "$(fates_with victims=least-work-lost >/dev/null; grep -c preempted <<<"$out")" 1
+    "$(outcome_with victims=least-work-lost >/dev/null; grep -c preempted <<<"$out")" 1
 
 # ---- a second recording to the same file, with containers that are already running ----
 nmd_start --record "$trace"
@@ -93,7 +93,7 @@ nmd_stop
 check "nmd renames the earlier trace before it records again" cmp "$trace.1" "$dir/story.trace"
 is "the new trace has the container that was adopted" "$(jq -r 'select(.ran) | .name' "$trace")" promised
 try nmsim run "$trace" --jobs
-is "in the replay, an adopted container continues from its recorded progress" "$(fate promised)" "done"
+is "in the replay, an adopted container continues from its recorded progress" "$(outcome promised)" "done"
 head -c -7 "$trace" >"$dir/cut.trace"
 try nmsim run "$dir/cut.trace"
 is "an incomplete recording can be replayed" "$status" 0

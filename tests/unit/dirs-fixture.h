@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * A directory of the test, and a tenant whose containers run as another user if the test runs as root. Include it
+ * A directory of the test, and an owner whose containers run as another user if the test runs as root. Include it
  * after cmocka.h.
  */
 

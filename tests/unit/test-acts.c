@@ -225,7 +225,7 @@ static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
 
 /* ---- decisions without an outcome ------------------------------------------------------------ */
 
-enum fate { CONTINUES, DONE, NOT_DONE };
+enum result { OPEN, DONE, NOT_DONE };
 
 static const struct {
     enum nm_decision_kind kind;
@@ -233,23 +233,23 @@ static const struct {
     enum nm_execution_type type;
     enum nm_state state;
     bool admitted;
-    enum fate fate;
+    enum result result;
 } rows[] = {
-    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, true, CONTINUES},
+    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, true, OPEN},
     {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, false, NOT_DONE},
     {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_RUNNING, true, DONE},
-    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSING, true, CONTINUES},
+    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSING, true, OPEN},
     {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSED, true, DONE},
     {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
-    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RESUMING, true, CONTINUES},
+    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RESUMING, true, OPEN},
     {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RUNNING, true, DONE},
     {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_PAUSED, true, NOT_DONE},
-    {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_KILLING, true, CONTINUES},
+    {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_KILLING, true, OPEN},
     {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
-    {NM_DECISION_KILL, NM_REASON_KERNEL_OOM, NM_OPPORTUNISTIC, NM_RUNNING, true, CONTINUES},
+    {NM_DECISION_KILL, NM_REASON_KERNEL_OOM, NM_OPPORTUNISTIC, NM_RUNNING, true, OPEN},
     {NM_DECISION_SHED, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_SCHEDULED, false, NOT_DONE},
     {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_SCHEDULED, false, DONE},
-    {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, CONTINUES},
+    {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, OPEN},
     {NM_DECISION_PROMOTE, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, DONE},
     {NM_DECISION_PROMOTE, NM_REASON_USER, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
     {NM_DECISION_DEMOTE, NM_REASON_USER, NM_OPPORTUNISTIC, NM_RUNNING, true, DONE},
@@ -288,7 +288,7 @@ static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
         char name[16];
         struct nm_decision kept;
         struct nm_live_container *l;
-        enum fate fate;
+        enum result result;
 
         (void)snprintf(name, sizeof name, "row%zu", i);
         l = manager_fixture_add(w, name, rows[i].type, rows[i].state);
@@ -297,12 +297,12 @@ static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
         put_pending(w, l->c->id, i);
         nm_recovery_reopen_decision(l);
         kept = newest(w, l->c->id);
-        fate = l->decision_open ? CONTINUES : kept.outcome == NM_OUTCOME_DONE ? DONE : NOT_DONE;
-        if (fate != rows[i].fate)
-            fail_msg("row %zu: %d", i, fate);
-        assert_int_equal(kept.outcome, fate == CONTINUES ? NM_OUTCOME_PENDING
-                                       : fate == DONE  ? NM_OUTCOME_DONE : NM_OUTCOME_FAILED);
-        if (fate == NOT_DONE)
+        result = l->decision_open ? OPEN : kept.outcome == NM_OUTCOME_DONE ? DONE : NOT_DONE;
+        if (result != rows[i].result)
+            fail_msg("row %zu: %d", i, result);
+        assert_int_equal(kept.outcome, result == OPEN ? NM_OUTCOME_PENDING
+                                       : result == DONE  ? NM_OUTCOME_DONE : NM_OUTCOME_FAILED);
+        if (result == NOT_DONE)
             assert_string_equal(kept.error, "nmd was restarted before it was carried out");
         assert_int_equal(l->c->view.reclaimed, rows[i].kind != NM_DECISION_RECLAIM); /* a reclaim must be repeated */
     }

@@ -295,11 +295,11 @@ static int on_spend(uint64_t bytes, void *userdata)
 
 static int find_range_and_pay(uint32_t n)
 {
-    const struct nm_shuffle_payer payer = {on_spend, &fixture};
+    const struct nm_shuffle_account account = {on_spend, &fixture};
 
     spent_bytes = 0;
-    return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n}, &payer,
-                                  lengths, &output);
+    return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n},
+                                  &account, lengths, &output);
 }
 
 static int find_and_pay(void)

@@ -13,7 +13,7 @@
 #include "yarn/launch/dirs.h"
 #include "yarn/launch/script.h"
 
-/* The owner and the purpose of the directories. If nm_yarn_dirs_owner() found the owner from a directory, the tenant
+/* The owner and the purpose of the directories. If nm_yarn_dirs_owner() found the owner from a directory, `as`
  * has no supplementary groups. Supplementary groups are not needed, because all files below that directory belong to
  * the owner. */
 struct nm_yarn_tenant {
