@@ -64,9 +64,13 @@ static inline uint64_t nm_sub_u64(uint64_t a, uint64_t b)
         _stolen_fd; \
     })
 
+/* p points to a pointer of any type, which must not be read as a void *. */
 static inline void nm_freep(void *p)
 {
-    free(*(void **)p);
+    void *q;
+
+    memcpy(&q, p, sizeof q);
+    free(q);
 }
 
 /* Closes fd if it isn't negative. Always returns -EBADF, the value of a closed descriptor. */
