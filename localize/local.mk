@@ -23,7 +23,7 @@ libnm_localizer_a_SOURCES = \
 	%D%/worker/work.c %D%/work.h \
 	%D%/worker/worker.c %D%/worker/worker.h
 libnm_localizer_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
-localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(pattern_libs) $(curl_libs)
+localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(curl_libs) $(pattern_libs)
 
 # Java's regular expressions: nm-localizer matches archive entries with them, and nmd matches user names.
 noinst_LIBRARIES += libnm-pattern.a

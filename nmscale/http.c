@@ -8,20 +8,16 @@
 #include "util/error.h"
 
 struct nm_scale_http {
-    CURL *curl;
+    struct nm_curl curl;
     const volatile bool *stop;
-    char reason[CURL_ERROR_SIZE];
-    char *body; /* body of the current request */
-    size_t size, room, most;
-    bool too_large;
+    size_t most;
 };
 
 struct nm_scale_http *nm_scale_http_free(struct nm_scale_http *h)
 {
     if (!h)
         return NULL;
-    curl_easy_cleanup(h->curl);
-    free(h->body);
+    nm_curl_done(&h->curl);
     free(h);
     return NULL;
 }
@@ -31,30 +27,14 @@ void nm_scale_http_set_stop(struct nm_scale_http *h, const volatile bool *stop)
     h->stop = stop;
 }
 
-/* Takes a piece of the body. Checks the size for each piece, because the length in the header may be wrong. If the
- * function returns less than n, curl stops. */
+/* Takes a piece of the body. */
 static size_t take(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_scale_http *h = userdata;
     size_t size = unit * n; /* curl passes at most 16 KiB */
-    char *grown;
+    int r = nm_curl_append_body(&h->curl, data, size, h->most);
 
-    if (size > h->most - h->size) {
-        h->too_large = true;
-        return 0;
-    }
-    if (h->size + size >= h->room) {
-        /* doubling: growing by single pieces could take quadratic time */
-        h->room = NM_MIN(NM_MAX(2 * h->room, h->size + size + 1), h->most + 1);
-        grown = realloc(h->body, h->room);
-        if (!grown)
-            return 0;
-        h->body = grown;
-    }
-    memcpy(h->body + h->size, data, size);
-    h->size += size;
-    h->body[h->size] = '\0';
-    return n;
+    return r < 0 ? nm_curl_stop(&h->curl, r) : size;
 }
 
 /* Checks whether nmscale is to stop. curl calls this function about once a second while no data arrives, so that Ctrl-C
@@ -78,23 +58,15 @@ int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct n
     if (!h)
         return -ENOMEM;
     h->stop = stop;
-    r = nm_curl_new("nmscale/" NM_VERSION, h->reason, &h->curl);
+    r = nm_curl_init(&h->curl, "nmscale/" NM_VERSION);
     if (r >= 0)
-        r = nm_curl_set_callbacks(h->curl, take, check_stop, h);
+        r = nm_curl_set_callbacks(&h->curl, take, check_stop, h);
     if (r < 0)
         return r;
-    if (curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, msec) != CURLE_OK)
+    if (curl_easy_setopt(h->curl.handle, CURLOPT_TIMEOUT_MS, msec) != CURLE_OK)
         return -ENOTSUP;
     *ret = STEAL_PTR(h);
     return 0;
-}
-
-/* Explains a failure. If a callback failed, curl only reports a write error, so the cause is added here. */
-static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_message)
-{
-    if (h->too_large)
-        return nm_fail(ret_message, -E2BIG, "the answer is larger than %zu MiB", h->most >> 20);
-    return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
 /* Reports a redirect. A standby ResourceManager redirects to the active one, or sends no target if it doesn't know the
@@ -104,7 +76,7 @@ static int sent_elsewhere(struct nm_scale_http *h, long status, char **ret_locat
     char *to = NULL;
 
     *ret_location = NULL;
-    if (curl_easy_getinfo(h->curl, CURLINFO_REDIRECT_URL, &to) == CURLE_OK && to) {
+    if (curl_easy_getinfo(h->curl.handle, CURLINFO_REDIRECT_URL, &to) == CURLE_OK && to) {
         *ret_location = strdup(to);
         if (!*ret_location)
             return -ENOMEM;
@@ -115,20 +87,16 @@ static int sent_elsewhere(struct nm_scale_http *h, long status, char **ret_locat
 int nm_scale_http_get(struct nm_scale_http *h, const char *url, size_t most, char **ret_body, size_t *ret_size,
                       char **ret_location, char **ret_message)
 {
-    CURLcode code;
     long status = 0;
+    int r;
 
-    free(STEAL_PTR(h->body));
-    h->size = h->room = 0;
     h->most = most;
-    h->too_large = false;
-    h->reason[0] = '\0';
-    code = curl_easy_setopt(h->curl, CURLOPT_URL, url);
-    if (code == CURLE_OK)
-        code = curl_easy_perform(h->curl);
-    if (code != CURLE_OK)
-        return failed(h, code, ret_message);
-    (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+    r = nm_curl_perform(&h->curl, url, ret_message);
+    if (r == -EFBIG)
+        return nm_fail(ret_message, -E2BIG, "the answer is larger than %zu MiB", most >> 20);
+    if (r < 0)
+        return r;
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_RESPONSE_CODE, &status);
     if (status >= 300 && status < 400)
         return sent_elsewhere(h, status, ret_location, ret_message);
     if (status != 200)
@@ -136,9 +104,9 @@ int nm_scale_http_get(struct nm_scale_http *h, const char *url, size_t most, cha
                        status == 401 || status == 403
                            ? ": it requires authentication, which nmscale does not support" : "");
     /* curl doesn't call take() for an empty body. */
-    if (!h->body && !(h->body = strdup("")))
+    if (!h->curl.body && !(h->curl.body = strdup("")))
         return -ENOMEM;
-    *ret_size = h->size;
-    *ret_body = STEAL_PTR(h->body);
+    *ret_size = h->curl.body_size;
+    *ret_body = STEAL_PTR(h->curl.body);
     return 0;
 }

@@ -37,7 +37,8 @@ static bool set_options(CURL *curl, const char *url, const char *file)
            curl_easy_setopt(curl, CURLOPT_CAINFO, file) == CURLE_OK;
 }
 
-/* Makes the connection and returns its result. */
+/* Makes the connection and returns its result. curl_easy_perform() can't be used, because the other end of the
+ * connection is in this process. */
 static CURLcode connect_once(CURLM *multi, int listener)
 {
     struct curl_waitfd extra = {.fd = listener, .events = CURL_WAIT_POLLIN};
@@ -58,22 +59,22 @@ static CURLcode connect_once(CURLM *multi, int listener)
 
 static int load(const char *file, CURLcode *ret)
 {
-    char url[64], reason[CURL_ERROR_SIZE];
+    char url[64];
     _cleanup_close_ int listener = open_listener(url, sizeof url);
+    struct nm_curl curl = {};
     CURLM *multi = NULL;
-    CURL *curl = NULL;
     bool ok;
 
     if (listener < 0)
         return listener;
     (void)signal(SIGPIPE, SIG_IGN);
-    ok = nm_curl_new("nm-localizer/" NM_VERSION, reason, &curl) == 0 && (multi = curl_multi_init()) &&
-         set_options(curl, url, file) && curl_multi_add_handle(multi, curl) == CURLM_OK;
+    ok = nm_curl_init(&curl, "nm-localizer/" NM_VERSION) == 0 && (multi = curl_multi_init()) &&
+         set_options(curl.handle, url, file) && curl_multi_add_handle(multi, curl.handle) == CURLM_OK;
     if (ok) {
         *ret = connect_once(multi, listener);
-        (void)curl_multi_remove_handle(multi, curl);
+        (void)curl_multi_remove_handle(multi, curl.handle);
     }
-    curl_easy_cleanup(curl);
+    nm_curl_done(&curl);
     (void)curl_multi_cleanup(multi);
     return ok ? 0 : -ENOTSUP;
 }

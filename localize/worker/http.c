@@ -21,15 +21,11 @@
 #define LEAST_BYTES_PER_SEC 1024L /* mean over idle_usec; a server that is slower counts as failed */
 
 struct nm_http {
-    CURL *curl;
-    char reason[CURL_ERROR_SIZE];
+    struct nm_curl curl; /* the body: a status or a refusal */
     char *system_ca_file, *system_ca_dir; /* curl's default store; NULL: curl has no default of this kind */
     const struct nm_http_request *request; /* the present request */
     size_t header_bytes;
     uint64_t body_bytes;
-    char *text;
-    size_t text_size;
-    int error;           /* local error because of which a callback has stopped curl */
     uint64_t most_bytes; /* the limit that was exceeded, for -EFBIG */
 };
 
@@ -37,41 +33,19 @@ struct nm_http *nm_http_free(struct nm_http *h)
 {
     if (!h)
         return NULL;
-    curl_easy_cleanup(h->curl);
-    free(h->text);
+    nm_curl_done(&h->curl);
     free(h->system_ca_file);
     free(h->system_ca_dir);
     free(h);
     return NULL;
 }
 
-/* Stops curl from a callback, and stores the reason. A callback stops curl by returning less than the number of bytes
- * that it was given. */
-static size_t stop(struct nm_http *h, int error)
-{
-    h->error = error;
-    return 0;
-}
-
-/* Stores the exceeded limit for the message, so that the reader knows which limit to raise. */
+/* Stops curl from a callback. Stores the exceeded limit for the message, so that the reader knows which limit to
+ * raise. */
 static size_t too_much(struct nm_http *h, uint64_t most_bytes)
 {
     h->most_bytes = most_bytes;
-    return stop(h, -EFBIG);
-}
-
-/* Stores a body in memory, NUL-terminated: a status or a refusal. */
-static int keep_text(struct nm_http *h, const char *data, size_t size)
-{
-    char *grown = realloc(h->text, h->text_size + size + 1);
-
-    if (!grown)
-        return -ENOMEM;
-    memcpy(grown + h->text_size, data, size);
-    h->text = grown;
-    h->text_size += size;
-    h->text[h->text_size] = '\0';
-    return 0;
+    return nm_curl_stop(&h->curl, -EFBIG);
 }
 
 /* Takes the body. curl calls this function only for the last response of a chain of redirects. The text of a refusal is
@@ -85,14 +59,14 @@ static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
     bool to_file;
     int r;
 
-    (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_RESPONSE_CODE, &status);
     to_file = status == 200 && h->request->fd >= 0;
     most_bytes = to_file ? h->request->most_bytes : NM_MIN(h->request->most_bytes, (uint64_t)MAX_TEXT_BYTES);
     if (size > most_bytes - h->body_bytes)
         return too_much(h, most_bytes);
     h->body_bytes += size;
-    r = to_file ? nm_write_all(h->request->fd, data, size) : keep_text(h, data, size);
-    return r < 0 ? stop(h, r) : size;
+    r = to_file ? nm_write_all(h->request->fd, data, size) : nm_curl_append_body(&h->curl, data, size, MAX_TEXT_BYTES);
+    return r < 0 ? nm_curl_stop(&h->curl, r) : size;
 }
 
 /* Counts header bytes. The count restarts for each response of a chain of redirects, which begins with a status
@@ -124,8 +98,8 @@ static int keep_store(struct nm_http *h)
 {
     char *file = NULL, *dir = NULL;
 
-    (void)curl_easy_getinfo(h->curl, CURLINFO_CAINFO, &file);
-    (void)curl_easy_getinfo(h->curl, CURLINFO_CAPATH, &dir);
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_CAINFO, &file);
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_CAPATH, &dir);
     h->system_ca_file = file ? strdup(file) : NULL;
     h->system_ca_dir = dir ? strdup(dir) : NULL;
     return (file && !h->system_ca_file) || (dir && !h->system_ca_dir) ? -ENOMEM : 0;
@@ -141,19 +115,19 @@ int nm_http_new(const char *agent, struct nm_http **ret)
 
     if (!h)
         return -ENOMEM;
-    r = nm_curl_new(agent, h->reason, &h->curl);
+    r = nm_curl_init(&h->curl, agent);
     if (r >= 0)
-        r = nm_curl_set_callbacks(h->curl, take_body, report_progress, h);
+        r = nm_curl_set_callbacks(&h->curl, take_body, report_progress, h);
     if (r >= 0)
         r = keep_store(h);
     if (r < 0)
         return r;
-    ok = curl_easy_setopt(h->curl, CURLOPT_MAXREDIRS, MAX_REDIRECTS) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, LEAST_BYTES_PER_SEC) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_FILETIME, 1L) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_HEADERFUNCTION, count_header) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h) == CURLE_OK;
+    ok = curl_easy_setopt(h->curl.handle, CURLOPT_MAXREDIRS, MAX_REDIRECTS) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_LOW_SPEED_LIMIT, LEAST_BYTES_PER_SEC) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_FILETIME, 1L) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_HEADERFUNCTION, count_header) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_HEADERDATA, h) == CURLE_OK;
     if (!ok)
         return -ENOTSUP;
     *ret = STEAL_PTR(h);
@@ -166,21 +140,21 @@ bool nm_http_may_pass(int r)
     return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EIO;
 }
 
-/* Explains a failure. Checks for local errors first, because curl would only report that writing failed. */
-static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
+/* Explains the error because of which a callback has stopped curl. */
+static int fail_stopped(const struct nm_http *h, int error, char **ret_message)
 {
-    if (h->error == -EFBIG)
-        return nm_fail(ret_message, -EFBIG, "the server sends more than the allowed %" PRIu64 " bytes", h->most_bytes);
-    if (h->error < 0)
-        return nm_fail(ret_message, h->error, "can't store the received data: %s", strerror(-h->error));
-    return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
+    if (error == -EFBIG)
+        return nm_fail(ret_message, error, "the server sends more than the allowed %" PRIu64 " bytes", h->most_bytes);
+    return nm_fail(ret_message, error, "can't store the received data: %s", strerror(-error));
 }
 
 static CURLcode set_store(struct nm_http *h, const char *ca_file)
 {
-    CURLcode code = curl_easy_setopt(h->curl, CURLOPT_CAINFO, ca_file ?: h->system_ca_file);
+    CURLcode code = curl_easy_setopt(h->curl.handle, CURLOPT_CAINFO, ca_file ?: h->system_ca_file);
 
-    return code == CURLE_OK ? curl_easy_setopt(h->curl, CURLOPT_CAPATH, ca_file ? NULL : h->system_ca_dir) : code;
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(h->curl.handle, CURLOPT_CAPATH, ca_file ? NULL : h->system_ca_dir);
+    return code;
 }
 
 /* Sets up a request. Reuses the curl handle, and therefore the connections to a name node. */
@@ -189,23 +163,18 @@ static int begin(struct nm_http *h, const struct nm_http_request *request)
     uint64_t left_usec = nm_sub_u64(request->deadline_usec, nm_now_usec());
     CURLcode code;
 
-    free(STEAL_PTR(h->text));
-    h->text_size = h->header_bytes = 0;
+    h->header_bytes = 0;
     h->body_bytes = 0;
-    h->error = 0;
-    h->reason[0] = '\0';
     h->request = request;
     if (left_usec == 0)
         return -ETIMEDOUT;
-    code = curl_easy_setopt(h->curl, CURLOPT_URL, request->url);
+    code = curl_easy_setopt(h->curl.handle, CURLOPT_TIMEOUT_MS,
+                            (long)NM_MIN(left_usec / NM_USEC_PER_MSEC + 1, (uint64_t)INT32_MAX));
     if (code == CURLE_OK)
-        code = curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS,
-                                (long)NM_MIN(left_usec / NM_USEC_PER_MSEC + 1, (uint64_t)INT32_MAX));
-    if (code == CURLE_OK)
-        code = curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME,
+        code = curl_easy_setopt(h->curl.handle, CURLOPT_LOW_SPEED_TIME,
                                 (long)NM_MIN(request->idle_usec / NM_USEC_PER_SEC + 1, (uint64_t)INT32_MAX));
     if (code == CURLE_OK)
-        code = curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, request->stays ? 0L : 1L);
+        code = curl_easy_setopt(h->curl.handle, CURLOPT_FOLLOWLOCATION, request->stays ? 0L : 1L);
     if (code == CURLE_OK)
         code = set_store(h, request->ca_file);
     return code == CURLE_OK ? 0 : -ENOMEM;
@@ -217,24 +186,23 @@ int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct
     struct nm_http_answer answer = {0};
     curl_off_t modified_sec = -1;
     char *location = NULL;
-    CURLcode code;
     int r;
 
     assert(request->url && ret);
     r = begin(h, request);
     if (r < 0)
         return nm_fail(ret_message, r, "%s", r == -ETIMEDOUT ? "the time limit was reached" : strerror(-r));
-    code = curl_easy_perform(h->curl);
-    if (code != CURLE_OK)
-        return failed(h, code, ret_message);
-    (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &answer.status);
-    (void)curl_easy_getinfo(h->curl, CURLINFO_FILETIME_T, &modified_sec);
-    (void)curl_easy_getinfo(h->curl, CURLINFO_REDIRECT_URL, &location);
+    r = nm_curl_perform(&h->curl, request->url, ret_message);
+    if (r < 0)
+        return h->curl.error < 0 ? fail_stopped(h, r, ret_message) : r;
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_RESPONSE_CODE, &answer.status);
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_FILETIME_T, &modified_sec);
+    (void)curl_easy_getinfo(h->curl.handle, CURLINFO_REDIRECT_URL, &location);
     answer.location = location;
     answer.bytes = h->body_bytes;
     answer.modified_msec = modified_sec > 0 ? (uint64_t)modified_sec * 1000 : 0;
-    answer.text = h->text ? h->text : "";
-    answer.text_size = h->text_size;
+    answer.text = h->curl.body ? h->curl.body : "";
+    answer.text_size = h->curl.body_size;
     *ret = answer;
     return 0;
 }
