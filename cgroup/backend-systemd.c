@@ -16,6 +16,7 @@
 #include "cgroup/sdcall.h"
 #include "cgroup/systemd.h"
 #include "util/log.h"
+#include "util/parse.h"
 
 #define START_TIMEOUT_USEC (30 * NM_USEC_PER_SEC) /* the machine may be booting */
 #define STOP_TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
@@ -310,11 +311,12 @@ static int find_slice(struct nm_systemd *s)
     return nm_backend_open_slice(&s->base);
 }
 
-/* Parses versions such as "252.36-1~deb12u1" and "255". */
+/* Parses versions such as "252.36-1~deb12u1" and "255". A version without a number counts as old. */
 static int choose_dialect(struct nm_systemd *s)
 {
     _cleanup_free_ char *text = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
+    uint64_t version = 0;
     const char *digits;
     int r = bus ? sd_bus_get_property_string(bus, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
                                              "Version", NULL, &text)
@@ -323,7 +325,8 @@ static int choose_dialect(struct nm_systemd *s)
     if (r < 0)
         return r;
     digits = text + strcspn(text, "0123456789");
-    s->properties.has_cpu_idle = strtoul(digits, NULL, 10) >= 252;
+    (void)nm_parse_digits(&digits, &version);
+    s->properties.has_cpu_idle = version >= 252;
     s->properties.has_scope_oom_policy = true; /* assumed until systemd rejects the property */
     return 0;
 }

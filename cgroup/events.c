@@ -9,7 +9,8 @@
 #include "cgroup/cgroup.h"
 
 #include <assert.h>
-#include <ctype.h>
+
+#include "util/parse.h"
 
 struct key {
     const char *name;
@@ -28,15 +29,9 @@ static uint64_t *find_key(const struct key *keys, size_t n, const char *name, si
  * number. */
 static const char *take_value(const char *p, uint64_t *ret)
 {
-    uint64_t v = 0;
+    uint64_t v;
 
-    if (!isdigit((unsigned char)*p))
-        return NULL;
-    for (; isdigit((unsigned char)*p); p++)
-        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
-            __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
-            return NULL;
-    if (*p != '\n' && *p != '\0')
+    if (nm_parse_digits(&p, &v) < 0 || (*p != '\n' && *p != '\0'))
         return NULL;
     *ret = v;
     return *p ? p + 1 : p;

@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 
 #include "util/fileio.h"
+#include "util/parse.h"
 
 #define MIN_WINDOW_USEC (500 * NM_USEC_PER_MSEC)
 #define MAX_WINDOW_USEC (10 * NM_USEC_PER_SEC)
@@ -33,26 +34,12 @@ static bool skip(const char **p, const char *word)
     return true;
 }
 
-static bool take_u64(const char **p, uint64_t *ret)
-{
-    uint64_t v = 0;
-
-    if (!isdigit((unsigned char)**p))
-        return false;
-    for (; isdigit((unsigned char)**p); ++*p)
-        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
-            __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
-            return false;
-    *ret = v;
-    return true;
-}
-
 /* Parses "12.34"; the kernel always prints two decimals. strtod() is not used because it depends on the locale. */
 static bool take_percent(const char **p, double *ret)
 {
     uint64_t whole;
 
-    if (!take_u64(p, &whole) || **p != '.' || !isdigit((unsigned char)(*p)[1]) ||
+    if (nm_parse_digits(p, &whole) < 0 || **p != '.' || !isdigit((unsigned char)(*p)[1]) ||
         !isdigit((unsigned char)(*p)[2]))
         return false;
     *ret = (double)whole + ((*p)[1] - '0') / 10.0 + ((*p)[2] - '0') / 100.0;
@@ -64,7 +51,7 @@ static bool take_line(const char **p, struct nm_psi_line *ret)
 {
     return skip(p, " avg10=") && take_percent(p, &ret->avg10) && skip(p, " avg60=") &&
            take_percent(p, &ret->avg60) && skip(p, " avg300=") && take_percent(p, &ret->avg300) &&
-           skip(p, " total=") && take_u64(p, &ret->total_usec) && (**p == '\n' || **p == '\0');
+           skip(p, " total=") && nm_parse_digits(p, &ret->total_usec) == 0 && (**p == '\n' || **p == '\0');
 }
 
 int nm_psi_parse(const char *text, struct nm_psi *ret)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "util/macros.h"
+#include "util/parse.h"
 
 struct field {
     const char *key;
@@ -25,22 +26,13 @@ struct field {
 
 #define FIELD(key, type, member, required) {key, sizeof(key) - 1, offsetof(type, member), required}
 
-/* Parses an unsigned decimal number at *p and moves *p past it. Unlike strtoull it accepts no sign, leading space or
- * base, and does not use errno. */
+/* Parses an unsigned decimal number at *p and moves *p past it. Returns -EBADMSG if there is no number, as for other
+ * unexpected text in a file. */
 static int take_number(const char **p, uint64_t *ret)
 {
-    const char *s = *p;
-    uint64_t v = 0;
+    int r = nm_parse_digits(p, ret);
 
-    if (*s < '0' || *s > '9')
-        return -EBADMSG;
-    for (; *s >= '0' && *s <= '9'; s++)
-        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
-            __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
-            return -ERANGE;
-    *p = s;
-    *ret = v;
-    return 0;
+    return r == -EINVAL ? -EBADMSG : r;
 }
 
 /* Parses the value after a key up to the end of its line, "1234" or "1234 kB". */

@@ -107,9 +107,9 @@ static void print_event(const struct events *e, const json_t *j)
 static bool ends_in(const char *id, const char *number)
 {
     const char *last = strrchr(id, '_');
+    uint64_t end, wanted;
 
-    return last && *number && number[strspn(number, "0123456789")] == '\0' &&
-           strtoull(last + 1, NULL, 10) == strtoull(number, NULL, 10);
+    return last && nm_parse_u64(last + 1, &end) == 0 && nm_parse_u64(number, &wanted) == 0 && end == wanted;
 }
 
 /* Returns whether the event matches. nmctl filters the events itself, because the stream is short and every reader

@@ -36,8 +36,7 @@ static const struct suffix duration_suffixes[] = {
     {"d", 86400 * NM_USEC_PER_SEC},
 };
 
-/* Parses digits at *s into *ret and advances *s. Returns -EINVAL if there are no digits. */
-static int take_digits(const char **s, uint64_t *ret)
+int nm_parse_digits(const char **s, uint64_t *ret)
 {
     uint64_t v = 0;
     const char *p = *s;
@@ -58,7 +57,7 @@ static int take_decimal(const char **s, uint64_t *ret_whole, uint64_t *ret_nano)
 {
     uint64_t whole, nano = 0, unit = 100000000;
     const char *p = *s;
-    int r = take_digits(&p, &whole);
+    int r = nm_parse_digits(&p, &whole);
 
     if (r < 0)
         return r;
@@ -100,12 +99,26 @@ static int parse_scaled(const char *s, const struct suffix *suffixes, size_t n, 
 int nm_parse_u64(const char *s, uint64_t *ret)
 {
     uint64_t v;
-    int r = take_digits(&s, &v);
+    int r = nm_parse_digits(&s, &v);
 
     if (r < 0)
         return r;
     if (*s)
         return -EINVAL;
+    *ret = v;
+    return 0;
+}
+
+int nm_parse_mode(const char *s, size_t min_digits, size_t max_digits, uint64_t *ret)
+{
+    size_t n = strspn(s, "01234567");
+    uint64_t v = 0;
+
+    assert(min_digits > 0 && max_digits <= 64 / 3);
+    if (s[n] || n < min_digits || n > max_digits)
+        return -EINVAL;
+    for (; *s; s++)
+        v = v * 8 + (uint64_t)(*s - '0');
     *ret = v;
     return 0;
 }

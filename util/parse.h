@@ -11,6 +11,10 @@
 #include <stdint.h>
 
 int nm_parse_u64(const char *s, uint64_t *ret);
+/* Parses the decimal digits at *s and moves *s past them, so that the caller can check the text after them. */
+int nm_parse_digits(const char **s, uint64_t *ret);
+/* Parses a file mode as chmod does, such as "755" or "0644". Another number of octal digits is -EINVAL. */
+int nm_parse_mode(const char *s, size_t min_digits, size_t max_digits, uint64_t *ret);
 int nm_parse_bool(const char *s, bool *ret); /* yes/no, true/false, on/off, 1/0 */
 
 /* Parses a size such as "512M", "2GiB", "1.5G" or "1048576". All units (K, KB, KiB) are powers of 1024. Zero is

@@ -37,19 +37,6 @@ static const void *const_field_of(const struct nm_config *c, const struct nm_con
 
 /* ---- from text to numbers ---- */
 
-/* Parses an octal mode like chmod: three to five digits, with or without a leading 0. */
-static int parse_mode(const char *s, uint64_t *ret)
-{
-    uint64_t v = 0;
-
-    if (strspn(s, "01234567") != strlen(s) || strlen(s) < 3 || strlen(s) > 5)
-        return -EINVAL;
-    for (; *s; s++)
-        v = v * 8 + (uint64_t)(*s - '0');
-    *ret = v;
-    return 0;
-}
-
 static int parse_small(enum nm_config_type type, const char *s, uint64_t *ret)
 {
     enum nm_victim_order victim_order;
@@ -112,7 +99,7 @@ static int parse_number(enum nm_config_type type, const char *s, uint64_t *ret)
     case NM_CONFIG_COUNT64:
         return nm_parse_u64(s, ret);
     case NM_CONFIG_MODE:
-        return parse_mode(s, ret);
+        return nm_parse_mode(s, 3, 5, ret);
     default:
         return parse_small(type, s, ret);
     }

@@ -109,12 +109,12 @@ static int octal(struct nm_java_regex *r, unsigned *ret)
 
 static int hex_digits(struct nm_java_regex *r, size_t n, unsigned *ret)
 {
-    char digits[8] = "", *end;
+    char digits[8] = "";
 
     (void)memcpy(digits, r->at, strnlen(r->at, n));
     if (strspn(digits, "0123456789abcdefABCDEF") != n)
         return nm_java_refuse(r, "hexadecimal digits are missing");
-    *ret = (unsigned)strtoul(digits, &end, 16);
+    *ret = (unsigned)strtoul(digits, NULL, 16); /* at most six digits, which were checked above */
     r->at += n;
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "util/error.h"
 #include "util/macros.h"
+#include "util/parse.h"
 
 NM_DEFINE_CLEANUP(char *, curl_free)
 
@@ -77,29 +78,20 @@ int nm_webhdfs_fix_location(const char *location, const char *user, char **ret)
     return asprintf(ret, "%.*s%s%s", (int)(at - location), location, once, at + n) < 0 ? -ENOMEM : 1;
 }
 
-/* Parses an octal mode of at most four digits. The first digit is the sticky bit, which doesn't affect reading. */
-static int parse_mode(const char *word, unsigned *ret)
-{
-    size_t len = strspn(word, "01234567");
-
-    if (len == 0 || len > 4 || word[len])
-        return -EBADMSG;
-    *ret = (unsigned)strtoul(word, NULL, 8) & 0777;
-    return 0;
-}
-
 /* Reads a status. Ignores other members, because newer name nodes send additional ones. */
 static int read_status(json_t *json, struct nm_webhdfs_status *ret)
 {
     struct nm_webhdfs_status status = {0};
     json_int_t length, modified;
-    const char *type, *mode;
+    const char *type, *permission;
+    uint64_t mode;
 
     if (json_unpack(json, "{s:s, s:I, s:I, s:s}", "type", &type, "length", &length, "modificationTime", &modified,
-                    "permission", &mode) < 0)
+                    "permission", &permission) < 0)
         return -EBADMSG;
-    if (length < 0 || modified < 0 || parse_mode(mode, &status.mode) < 0)
+    if (length < 0 || modified < 0 || nm_parse_mode(permission, 1, 4, &mode) < 0)
         return -EBADMSG;
+    status.mode = mode & 0777; /* the sticky bit doesn't affect reading */
     status.is_directory = nm_streq(type, "DIRECTORY");
     if (!status.is_directory && !nm_streq(type, "FILE"))
         return -EBADMSG;

@@ -55,6 +55,73 @@ static void test_numbers_are_parsed(void **state)
     }
 }
 
+static void test_digits_are_parsed_up_to_the_next_character(void **state)
+{
+    static const struct {
+        struct row row;
+        const char *rest;
+    } rows[] = {
+        {{"42", 0, 42}, ""},
+        {{"42 kB", 0, 42}, " kB"},
+        {{"007.5", 0, 7}, ".5"},
+        {{"18446744073709551615\n", 0, UINT64_MAX}, "\n"},
+        {{"18446744073709551616\n", -ERANGE, 0}, "18446744073709551616\n"},
+        {{"", -EINVAL, 0}, ""},
+        {{" 1", -EINVAL, 0}, " 1"},
+        {{"-1", -EINVAL, 0}, "-1"},
+        {{"\xb2", -EINVAL, 0}, "\xb2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        const char *text = rows[i].row.text;
+        uint64_t v = UNTOUCHED;
+        int r = nm_parse_digits(&text, &v);
+
+        check(&rows[i].row, r, v);
+        assert_string_equal(text, rows[i].rest);
+    }
+}
+
+static void test_modes_are_parsed(void **state)
+{
+    static const struct row rows[] = {
+        {"755", 0, 0755},
+        {"0644", 0, 0644},
+        {"01777", 0, 01777},
+        {"77777", 0, 077777},
+        {"000", 0, 0},
+        {"", -EINVAL, 0},
+        {"7", -EINVAL, 0},
+        {"75", -EINVAL, 0},
+        {"000755", -EINVAL, 0},
+        {"758", -EINVAL, 0},
+        {"0x1ff", -EINVAL, 0},
+        {"-755", -EINVAL, 0},
+        {" 755", -EINVAL, 0},
+        {"755 ", -EINVAL, 0},
+        {"u=rwx", -EINVAL, 0},
+    };
+    uint64_t v = UNTOUCHED;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        int r = nm_parse_mode(rows[i].text, 3, 5, &v);
+
+        check(&rows[i], r, v);
+        v = UNTOUCHED;
+    }
+    assert_int_equal(nm_parse_mode("0", 1, 4, &v), 0);
+    assert_int_equal(v, 0);
+    assert_int_equal(nm_parse_mode("1755", 1, 4, &v), 0);
+    assert_int_equal(v, 01755);
+    assert_int_equal(nm_parse_mode("01755", 1, 4, &v), -EINVAL);
+    assert_int_equal(v, 01755);
+    assert_int_equal(nm_parse_mode("1777777777777777777777", 1, 21, &v), -EINVAL);
+    assert_int_equal(nm_parse_mode("777777777777777777777", 1, 21, &v), 0);
+    assert_int_equal(v, UINT64_MAX >> 1);
+}
+
 static void test_sizes_are_parsed(void **state)
 {
     static const struct row rows[] = {
@@ -318,6 +385,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_parsed),
+        cmocka_unit_test(test_digits_are_parsed_up_to_the_next_character),
+        cmocka_unit_test(test_modes_are_parsed),
         cmocka_unit_test(test_sizes_are_parsed),
         cmocka_unit_test(test_durations_are_parsed), cmocka_unit_test(test_vcores_are_parsed),
         cmocka_unit_test(test_booleans_are_parsed),

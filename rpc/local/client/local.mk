@@ -3,4 +3,4 @@ noinst_LIBRARIES += libnm-client.a
 libnm_client_a_SOURCES = \
 	%D%/client.c %D%/client.h \
 	%D%/reply.c %D%/reply.h
-client_libs = libnm-client.a $(JANSSON_LIBS)
+client_libs = libnm-client.a $(JANSSON_LIBS) $(util_libs)

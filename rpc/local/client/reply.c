@@ -19,6 +19,7 @@
 #include <strings.h>
 
 #include "util/macros.h"
+#include "util/parse.h"
 
 void nm_reply_init(struct nm_reply *r, nm_reply_body_cb_t body_cb, void *userdata)
 {
@@ -47,18 +48,10 @@ static int take_status_line(struct nm_reply *r)
     return 0;
 }
 
-/* Parses at most 18 digits, which can't overflow. */
+/* Parses at most 18 digits, so that sums of sizes can't overflow. */
 static int parse_number(const char *value, uint64_t *ret)
 {
-    uint64_t v = 0;
-    size_t n = strspn(value, "0123456789");
-
-    if (n == 0 || value[n] || n > 18)
-        return -EBADMSG;
-    for (; *value; value++)
-        v = v * 10 + (uint64_t)(*value - '0');
-    *ret = v;
-    return 0;
+    return strlen(value) > 18 || nm_parse_u64(value, ret) < 0 ? -EBADMSG : 0;
 }
 
 /* Parses Content-Length. A repeated header with the same length is unambiguous and is accepted. */
