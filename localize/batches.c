@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "localize/user-queue.h"
-#include "localize/work.h"
+#include "localize/worker-protocol.h"
 #include "util/clock.h"
 
 #define MORE_WORKERS 8U /* additional slots beyond max_workers, so that each user has a slot */

@@ -70,8 +70,8 @@ struct nm_batch_owner {
                             account */
 };
 
-/* Makes a batch for at most n resources. `settings`, which may be NULL, are copied into the batch's work (work.h).
- * user: the user whose slot the batch uses. */
+/* Makes a batch for at most n resources. `settings`, which may be NULL, are copied into the batch's work
+ * (worker/work.h). user: the user whose slot the batch uses. */
 int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
                  struct nm_batch **ret);
 struct nm_batch *nm_batch_free(struct nm_batch *b);

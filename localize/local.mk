@@ -16,12 +16,13 @@ libnm_localizer_a_SOURCES = \
 	%D%/worker/listing.c \
 	%D%/name-nodes.h \
 	%D%/worker/install.c %D%/worker/install.h \
-	%D%/report.c \
+	%D%/worker/remove-tree.c %D%/worker/remove-tree.h \
 	%D%/worker/unpack.c %D%/worker/unpack.h \
 	%D%/worker/uri.c %D%/worker/uri.h \
 	%D%/worker/webhdfs.c %D%/worker/webhdfs.h \
-	%D%/worker/work.c %D%/work.h \
-	%D%/worker/worker.c %D%/worker/worker.h
+	%D%/worker/work.c %D%/worker/work.h \
+	%D%/worker/worker.c %D%/worker/worker.h \
+	%D%/worker/worker-report.c %D%/worker/worker-report.h
 libnm_localizer_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
 localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(curl_libs) $(pattern_libs)
 

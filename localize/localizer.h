@@ -35,7 +35,7 @@ struct nm_localizer_params {
     uint64_t checked_usec;     /* a tree that was found complete isn't checked again for this time; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: the defaults in leftovers.h */
     void (*report_cb)(int level, const char *sentence); /* writes to the node's log; may be NULL */
-    json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); may be NULL */
+    json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (worker/work.h); may be NULL */
 };
 
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Finds the name nodes of work.h for the authority of a URI: SERVICE, HOST or HOST:PORT, with an optional prefix. This
- * code is separate because both nmd, which writes the list of name nodes, and nm-localizer, which reads it, use it.
+ * Finds the name nodes of worker/work.h for the authority of a URI: SERVICE, HOST or HOST:PORT, with an optional
+ * prefix. This code is separate because both nmd, which writes the list of name nodes, and nm-localizer, which reads
+ * it, use it.
  *
  * The name of a service is case-sensitive. The name of a host isn't case-sensitive. Each host is listed at least once
  * with its port, which distinguishes a host from a service.

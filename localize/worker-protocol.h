@@ -12,7 +12,8 @@
  * "resource" is the position in the list of the work. For a removal this member is called "removal", and for a check
  * "check". A check fails if a file is missing. "done" or "failed" is reported once for each position. The other states
  * report progress, at most a few times a second. The interval is a compromise: the reader must not wait long for a
- * line, and a slow reader must not delay the work for long.
+ * line, and a slow reader must not delay the work for long. nm-localizer writes with worker/worker-report.c, and nmd
+ * reads with worker-protocol.c. worker/work.h describes the work, which nmd writes and nm-localizer reads.
  */
 
 #include <jansson.h>
@@ -20,24 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- report.c: nm-localizer writes ----------------------------------------------------------- */
+#include "util/macros.h"
 
 #define NM_REPORT_INTERVAL_USEC UINT64_C(250000)
 #define NM_REPORT_LINE_MAX_BYTES 4096U
-
-struct nm_report {
-    int fd;
-    const char *list; /* "resource", "removal" or "check" */
-    size_t index;     /* index of the item in the list */
-    uint64_t last_usec;
-};
-
-/* Reports progress if the last report is old enough. Most calls have no effect. */
-void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
-void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed);
-void nm_report_failed(struct nm_report *report, int error, const char *message);
-
-/* ---- worker-protocol.c: nmd reads ------------------------------------------------------------ */
+#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* time limit for one resource, unless the work contains another
+                                                           limit */
 
 enum nm_worker_reply_state {
     NM_REPLY_FETCHING,

@@ -20,7 +20,6 @@ libnm_util_a_SOURCES = \
 	%D%/option.c %D%/option.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/quota.c %D%/quota.h \
-	%D%/remove-tree.c \
 	%D%/fair-queue.c %D%/fair-queue.h \
 	%D%/utf8.c %D%/utf8.h
 util_libs = libnm-util.a $(SYSTEMD_LIBS)

@@ -3,10 +3,10 @@
 
 /* Fetches the bytes of resources. Each function that fails returns the end of a sentence in *ret_message. */
 
-#include "localize/work.h"
-#include "localize/worker-protocol.h"
 #include "localize/worker/http.h"
 #include "localize/worker/uri.h"
+#include "localize/worker/work.h"
+#include "localize/worker/worker-report.h"
 
 #define NM_FETCH_DEAD_NODES 512
 

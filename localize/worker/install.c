@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "localize/worker/fetch.h"
+#include "localize/worker/remove-tree.h"
 #include "localize/worker/unpack.h"
 #include "util/clock.h"
 #include "util/error.h"

@@ -2,10 +2,11 @@
 
 /* See work.h. */
 
-#include "localize/work.h"
+#include "localize/worker/work.h"
 
 #include <limits.h>
 
+#include "localize/worker-protocol.h"
 #include "util/error.h"
 #include "util/macros.h"
 

@@ -9,9 +9,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "localize/work.h"
 #include "localize/worker/fetch.h"
 #include "localize/worker/install.h"
+#include "localize/worker/work.h"
+#include "localize/worker/worker-report.h"
 #include "util/clock.h"
 #include "util/error.h"
 

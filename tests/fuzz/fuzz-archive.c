@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "localize/worker/remove-tree.h"
 #include "localize/worker/unpack.h"
 #include "util/fileio.h"
 

@@ -3,7 +3,7 @@
 /* Fuzzes the list of work that nm-localizer gets, and the URIs in the list. All of this text may be untrusted. */
 
 #include "localize/worker/uri.h"
-#include "localize/work.h"
+#include "localize/worker/work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 # name to the list of the libraries that it is linked with. The rest of this file is for tests that need programs that they start,
 # files that they share, or functions that they replace.
 util_tests = %D%/test-array %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
-	%D%/test-inherited %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer %D%/test-quota %D%/test-remove-tree \
+	%D%/test-inherited %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer %D%/test-quota \
 	%D%/test-utf8
 cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fake %D%/test-cgroup-files \
 	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-pass %D%/test-cgroup-procs \
@@ -48,7 +48,7 @@ shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffl
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
-	%D%/test-localize-unpack %D%/test-localize-worker
+	%D%/test-localize-unpack %D%/test-localize-worker %D%/test-remove-tree
 nmctl_tests = %D%/test-nmctl %D%/test-nmctl-top %D%/test-nmctl-verbs
 nmctl_agent_tests = %D%/test-nmctl-parts
 sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-node

@@ -15,7 +15,7 @@
 #include "localize/worker/unpack.h"
 #include "localize/worker/uri.h"
 #include "localize/worker/webhdfs.h"
-#include "localize/work.h"
+#include "localize/worker/work.h"
 #include "util/macros.h"
 
 #define RESOURCE(more) "{\"uri\":\"file:/a\",\"type\":\"FILE\",\"timestamp\":5,\"target\":\"/t/10\"" more "}"

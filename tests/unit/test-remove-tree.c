@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/remove-tree.c: directory trees that are built to prevent their removal. */
+/* localize/worker/remove-tree.c: directory trees that are built to prevent their removal. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "localize/worker/remove-tree.h"
 #include "tests/unit/remove-tree.h"
-#include "util/fileio.h"
 #include "util/macros.h"
 
 static char directory[] = "/tmp/nmd-test-tree.XXXXXX";

@@ -55,8 +55,8 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
 /* ---- sources of resources: sources.c ------------------------------------------------------ */
 
 /*
- * The sources of containers' resources, for nm-localizer (localize/work.h). The names of these properties contain other
- * names, so the table of properties can't contain them.
+ * The sources of containers' resources, for nm-localizer (localize/worker/work.h). The names of these properties
+ * contain other names, so the table of properties can't contain them.
  *
  *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
  *   dfs.namenode.http-address[.SERVICE[.NODE]]   the name nodes' WebHDFS addresses; if dfs.http.policy is HTTPS_ONLY,

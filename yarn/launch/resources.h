@@ -23,7 +23,7 @@ const char *nm_yarn_resource_name(const Yarn__NamedResource *resource);
 
 /* ---- settings: fetching.c ----------------------------------------------------------------- */
 
-/* Returns the settings that every nm-localizer needs, for all kinds of fetching (localize/work.h), including the
+/* Returns the settings that every nm-localizer needs, for all kinds of fetching (localize/worker/work.h), including the
  * variables of nmd's environment that Hadoop's client uses. The caller owns the object. NULL: no memory. */
 json_t *nm_yarn_fetching(const struct nm_yarn_settings *s);
 /* Returns the PATH in the environment that nm_yarn_fetching() returns. Workers look for commands in its directories.

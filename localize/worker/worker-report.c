@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See worker-protocol.h. */
+/* See worker-report.h. */
 
-#include "localize/worker-protocol.h"
+#include "localize/worker/worker-report.h"
 
 #include <errno.h>
 #include <jansson.h>
 
+#include "localize/worker-protocol.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/macros.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See nm_remove_tree_at() in fileio.h. Each level of the walk holds a descriptor. Directories deeper than MAX_DEPTH are
+/* See remove-tree.h. Each level of the walk holds a descriptor. Directories deeper than MAX_DEPTH are
  * moved up to the top, where the walk finds them again. A tree of any depth is thus removed with a limited number of
  * descriptors. */
+
+#include "localize/worker/remove-tree.h"
 
 #include <assert.h>
 #include <inttypes.h>

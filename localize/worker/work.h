@@ -32,8 +32,6 @@
 
 #define NM_WORK_MAX_BYTES (4U << 20)
 #define NM_WORK_MAX_RESOURCES 8192U
-#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* time limit for one resource, unless the work contains another
-                                                           limit */
 
 enum nm_resource_type {
     NM_RESOURCE_FILE,
