@@ -176,22 +176,45 @@ static void print_fault(const struct nm_option_fault *f, void *userdata)
     }
 }
 
-int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv)
+int nm_args_parse(struct nm_ctl *ctl, bool stop, int argc, char **argv)
 {
     const struct nm_option_parser p = {
-        .tables = {{verb ? verb->options : NULL, a}, {nm_global_options, a}},
+        .tables = {{ctl->verb ? ctl->verb->options : NULL, &ctl->args}, {ctl->tables->global_options, &ctl->args}},
         .stops_at_operand = stop,
         .report_cb = print_fault,
-        .userdata = (void *)verb,
+        .userdata = (void *)ctl->verb,
     };
     int first, r = nm_option_parse(&p, argc, argv, &first);
 
     return r < 0 ? r : first;
 }
 
-const struct nm_option *nm_args_find_option(const struct nm_verb *verb, const char *word)
+/* ---- finding in the tables ------------------------------------------------------------------- */
+
+const struct nm_option *nm_args_find_option(const struct nm_verb_tables *tables, const struct nm_verb *verb,
+                                            const char *word)
 {
     const struct nm_option *o = verb ? nm_option_find(verb->options, word) : NULL;
 
-    return o ? o : nm_option_find(nm_global_options, word);
+    return o ? o : nm_option_find(tables->global_options, word);
+}
+
+static bool is_also(const struct nm_verb *v, const char *name)
+{
+    size_t len = strlen(name), n;
+
+    for (const char *word = v->also; word && *word; word += n + (word[n] == ' ')) {
+        n = strcspn(word, " ");
+        if (n == len && memcmp(word, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+const struct nm_verb *nm_args_find_verb(const struct nm_verb_tables *tables, const char *name)
+{
+    for (const struct nm_verb *v = tables->verbs; v->name; v++)
+        if (nm_streq(v->name, name) || is_also(v, name))
+            return v;
+    return NULL;
 }

@@ -92,7 +92,7 @@ static int check_operands(const struct nm_ctl *ctl)
  * verb's options. */
 static int parse(struct nm_ctl *ctl, int argc, char **argv)
 {
-    int first = nm_args_parse(&ctl->args, NULL, true, argc, argv), operands;
+    int first = nm_args_parse(ctl, true, argc, argv), operands;
 
     if (first < 0)
         return first;
@@ -102,14 +102,14 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
         nm_message("a verb is missing; 'nmctl --help' lists the verbs");
         return -EINVAL;
     }
-    ctl->verb = nm_verb_find(argv[first]);
+    ctl->verb = nm_args_find_verb(ctl->tables, argv[first]);
     if (!ctl->verb) {
-        (void)nm_help_unknown_verb(argv[first]);
+        (void)nm_help_unknown_verb(ctl->tables, argv[first]);
         return -EINVAL;
     }
     argc -= first;
     argv += first;
-    operands = nm_args_parse(&ctl->args, ctl->verb, ctl->verb->stops_at_operand, argc, argv);
+    operands = nm_args_parse(ctl, ctl->verb->stops_at_operand, argc, argv);
     if (operands < 0)
         return operands;
     ctl->operands = argv + operands;
@@ -136,16 +136,16 @@ static int run(struct nm_ctl *ctl)
     else if (!ctl->args.help)
         return ctl->verb->run(ctl);
     else if (ctl->verb)
-        nm_help_verb_usage(ctl->verb);
+        nm_help_verb_usage(ctl->tables, ctl->verb);
     else
-        nm_help_all();
+        nm_help_all(ctl->tables);
     return NM_CTL_OK;
 }
 
 /* Parses the command line before it chooses the socket, because --socket may precede or follow the verb. */
 int nm_cli_run(int argc, char **argv)
 {
-    struct nm_ctl ctl = {0};
+    struct nm_ctl ctl = {.tables = &nm_verb_tables};
     int status = NM_CTL_USAGE;
 
     nm_args_init(&ctl.args);

@@ -9,14 +9,18 @@
 void nm_args_init(struct nm_args *a);
 void nm_args_done(struct nm_args *a);
 
-/* Parses argv[1..] with the verb's options and the global options. If verb is NULL, parses with the global options
- * only. Called twice for each command line. With `stop`, parsing ends at the first operand, so that the options after
- * the verb aren't parsed. Returns the index of the first operand in the (reordered) argv, or -EINVAL after printing a
- * message. */
-int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv);
+/* Parses argv[1..] into ctl->args with the options of ctl->verb and the global options. If ctl->verb is NULL, parses
+ * with the global options only. Called twice for each command line. With `stop`, parsing ends at the first operand, so
+ * that the options after the verb aren't parsed. Returns the index of the first operand in the (reordered) argv, or
+ * -EINVAL after printing a message. */
+int nm_args_parse(struct nm_ctl *ctl, bool stop, int argc, char **argv);
 
-/* Returns the option that a word of the command line names ("-m", "--memory"), or NULL. */
-const struct nm_option *nm_args_find_option(const struct nm_verb *verb, const char *word);
+/* Returns the option that a word of the command line names ("-m", "--memory"), or NULL. If `verb` is NULL, looks only
+ * for a global option. */
+const struct nm_option *nm_args_find_option(const struct nm_verb_tables *tables, const struct nm_verb *verb,
+                                            const char *word);
+/* Finds a verb by its name or by a name that other tools use. */
+const struct nm_verb *nm_args_find_verb(const struct nm_verb_tables *tables, const char *name);
 
 extern const struct nm_option_type nm_args_text;     /* text that isn't empty */
 extern const struct nm_option_type nm_args_name;     /* a valid container or application name */
@@ -53,10 +57,10 @@ const char *nm_docker_hint_verb(const char *word);
 
 /* Text of --help, generated from the table of verbs. */
 
-void nm_help_all(void);
-void nm_help_verb_usage(const struct nm_verb *verb);
+void nm_help_all(const struct nm_verb_tables *tables);
+void nm_help_verb_usage(const struct nm_verb_tables *tables, const struct nm_verb *verb);
 /* Prints that the verb doesn't exist and suggests a similar verb. Returns NM_CTL_USAGE. */
-int nm_help_unknown_verb(const char *name);
+int nm_help_unknown_verb(const struct nm_verb_tables *tables, const char *name);
 
 /* ---- cli.c ----------------------------------------------------------------------------------- */
 

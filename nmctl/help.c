@@ -39,17 +39,17 @@ static void print_options(const char *title, const struct nm_option *options)
         print_wrapped(29, "  %-26s %s\n", nm_option_label(options, label, sizeof label), options->help);
 }
 
-void nm_help_all(void)
+void nm_help_all(const struct nm_verb_tables *tables)
 {
     printf("nmctl [OPTION...] VERB [OPTION...] [ARGUMENT...]\n"
            "\n"
            "Runs containers on this node through nmd, and shows the state of containers and node.\n"
            "\n"
            "Verbs:\n");
-    for (const struct nm_verb *v = nm_verbs; v->name; v++)
+    for (const struct nm_verb *v = tables->verbs; v->name; v++)
         if (!v->hidden)
             print_wrapped(16, "  %-13s %s\n", v->name, v->summary);
-    print_options("Options", nm_global_options);
+    print_options("Options", tables->global_options);
     print_wrapped(0, "\n"
                      "Exit status: 0 success, 1 nmd refused or the action failed, 2 usage error, 3 nmd can't be "
                      "reached; 'run' and 'exec' return the command's status, or 125 if nmd refused it.\n"
@@ -69,7 +69,7 @@ static void print_also(const struct nm_verb *verb)
     (void)fputs(".\n", stdout);
 }
 
-void nm_help_verb_usage(const struct nm_verb *verb)
+void nm_help_verb_usage(const struct nm_verb_tables *tables, const struct nm_verb *verb)
 {
     printf("nmctl %s%s%s%s\n\n%c%s.\n", verb->name, verb->options ? " [OPTION...]" : "",
            *verb->operands ? " " : "", verb->operands, verb->summary[0] - 'a' + 'A',
@@ -79,11 +79,11 @@ void nm_help_verb_usage(const struct nm_verb *verb)
     if (verb->also)
         print_also(verb);
     print_options("Options", verb->options);
-    print_options("Options of every verb", nm_global_options);
+    print_options("Options of every verb", tables->global_options);
 }
 
 /* Suggests the most similar verb. If no verb is similar, refers to the list of verbs. */
-int nm_help_unknown_verb(const char *name)
+int nm_help_unknown_verb(const struct nm_verb_tables *tables, const char *name)
 {
     const char *names[64], *near, *hint = nm_docker_hint_verb(name);
     size_t n = 0;
@@ -92,7 +92,7 @@ int nm_help_unknown_verb(const char *name)
         nm_message("there is no verb '%s': %s", name, hint);
         return NM_CTL_USAGE;
     }
-    for (const struct nm_verb *v = nm_verbs; v->name && n < NM_ARRAY_SIZE(names); v++)
+    for (const struct nm_verb *v = tables->verbs; v->name && n < NM_ARRAY_SIZE(names); v++)
         if (!v->hidden)
             names[n++] = v->name;
     near = nm_nearest_word(name, names, n);
@@ -108,12 +108,12 @@ int nm_help_verb(struct nm_ctl *ctl)
     const struct nm_verb *verb;
 
     if (ctl->n_operands == 0) {
-        nm_help_all();
+        nm_help_all(ctl->tables);
         return NM_CTL_OK;
     }
-    verb = nm_verb_find(ctl->operands[0]);
+    verb = nm_args_find_verb(ctl->tables, ctl->operands[0]);
     if (!verb)
-        return nm_help_unknown_verb(ctl->operands[0]);
-    nm_help_verb_usage(verb);
+        return nm_help_unknown_verb(ctl->tables, ctl->operands[0]);
+    nm_help_verb_usage(ctl->tables, verb);
     return NM_CTL_OK;
 }

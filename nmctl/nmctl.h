@@ -81,8 +81,16 @@ struct nm_verb {
     int (*run)(struct nm_ctl *ctl);
 };
 
+/* Verbs refer to their functions. These functions get the tables as a parameter, so that only cli.c refers to
+ * verbs.c. */
+struct nm_verb_tables {
+    const struct nm_verb *verbs;            /* ends with an entry without name */
+    const struct nm_option *global_options; /* options of all verbs; ends with an entry without name */
+};
+
 struct nm_ctl {
-    const struct nm_verb *verb;
+    const struct nm_verb_tables *tables;
+    const struct nm_verb *verb; /* NULL: not known yet */
     struct nm_args args;
     const char *socket_path;
     char socket_buf[128]; /* buffer for a path that nmctl constructs */
@@ -90,11 +98,7 @@ struct nm_ctl {
     unsigned n_operands;
 };
 
-extern const struct nm_verb nm_verbs[]; /* ends with an entry without name */
-extern const struct nm_option nm_global_options[];
-
-/* Finds a verb by its name or by a name that other tools use. */
-const struct nm_verb *nm_verb_find(const char *name);
+extern const struct nm_verb_tables nm_verb_tables; /* verbs.c */
 
 /* Functions of the verbs. */
 int nm_run_verb(struct nm_ctl *ctl);

@@ -46,9 +46,9 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
 }
 
 /* Prints the verbs. Hidden verbs, such as __complete, are for programs. */
-static void offer_verbs(const char *prefix)
+static void offer_verbs(const struct nm_ctl *ctl, const char *prefix)
 {
-    for (const struct nm_verb *v = nm_verbs; v->name; v++)
+    for (const struct nm_verb *v = ctl->tables->verbs; v->name; v++)
         if (!v->hidden)
             offer(prefix, v->name, v->summary);
 }
@@ -129,7 +129,7 @@ static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *pr
         printf(":user\n");
         break;
     case NM_COMPLETE_VERB:
-        offer_verbs(prefix);
+        offer_verbs(ctl, prefix);
         break;
     case NM_COMPLETE_SORT:
         for (size_t i = 0; i < nm_n_sort_keys; i++)
@@ -180,12 +180,12 @@ static void walk(struct position *at, char **words, unsigned n, struct nm_ctl *c
         } else if (!at->only_operands && nm_streq(word, "--"))
             at->only_operands = true;
         else if (!at->only_operands && word[0] == '-' && word[1]) {
-            o = nm_args_find_option(at->verb, word);
+            o = nm_args_find_option(ctl->tables, at->verb, word);
             if (strncmp(word, "--socket=", 9) == 0)
                 ctl->socket_path = word + 9;
             at->value_of = o && o->arg ? o : NULL;
         } else if (!at->verb) {
-            at->verb = nm_verb_find(word);
+            at->verb = nm_args_find_verb(ctl->tables, word);
             if (!at->verb)
                 at->only_operands = true;
         } else {
@@ -207,16 +207,16 @@ int nm_complete_verb(struct nm_ctl *ctl)
     walk(&at, ctl->operands, ctl->n_operands > 0 ? ctl->n_operands - 1 : 0, ctl);
     if (!at.value_of && !at.only_operands && last[0] == '-' && last[1] == '-' && equals) {
         (void)snprintf(name, sizeof name, "%.*s", (int)(equals - last), last);
-        at.value_of = nm_args_find_option(at.verb, name);
+        at.value_of = nm_args_find_option(ctl->tables, at.verb, name);
         last = equals + 1;
     }
     if (at.value_of)
         offer_kind(ctl, at.value_of->complete, last);
     else if (!at.only_operands && last[0] == '-') {
         offer_options(at.verb ? at.verb->options : NULL, last);
-        offer_options(nm_global_options, last);
+        offer_options(ctl->tables->global_options, last);
     } else if (!at.verb)
-        offer_verbs(at.only_operands ? "\n" : last);
+        offer_verbs(ctl, at.only_operands ? "\n" : last);
     else if (at.verb->complete == NM_COMPLETE_CONTAINER && at.verb->stops_at_operand && at.n_operands == 1)
         printf(":command\n"); /* the command follows the container's name */
     else if (at.verb->stops_at_operand && at.n_operands > 0)

@@ -31,7 +31,7 @@
 #define END {0}
 
 /* Options of all verbs. They may precede or follow the verb. */
-const struct nm_option nm_global_options[] = {
+static const struct nm_option global_options[] = {
     {'\0', "socket", "PATH", &nm_args_text, AT(socket),
      "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
     VALUE('\0', "retry", "TIME", &nm_args_duration, retry_usec,
@@ -142,7 +142,7 @@ static const struct nm_option config_options[] = {
 #define A_CONTAINER "name a container by its id or name; 'nmctl list' shows them"
 
 /* Verbs in the order of --help: run commands, inspect containers, control containers, manage the whole node. */
-const struct nm_verb nm_verbs[] = {
+static const struct nm_verb verbs[] = {
     {"run", NULL, "[--] COMMAND [ARG...]", "run a command in a container",
      "The command begins with the first word that is not an option, or after --. Unless --detach is given, nmctl "
      "prints the command's output, kills the container on Ctrl-C (a second Ctrl-C: at once), and returns the command's "
@@ -213,22 +213,4 @@ const struct nm_verb nm_verbs[] = {
     {0},
 };
 
-static bool is_also(const struct nm_verb *v, const char *name)
-{
-    size_t len = strlen(name), n;
-
-    for (const char *word = v->also; word && *word; word += n + (word[n] == ' ')) {
-        n = strcspn(word, " ");
-        if (n == len && memcmp(word, name, n) == 0)
-            return true;
-    }
-    return false;
-}
-
-const struct nm_verb *nm_verb_find(const char *name)
-{
-    for (const struct nm_verb *v = nm_verbs; v->name; v++)
-        if (nm_streq(v->name, name) || is_also(v, name))
-            return v;
-    return NULL;
-}
+const struct nm_verb_tables nm_verb_tables = {verbs, global_options};

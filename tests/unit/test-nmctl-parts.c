@@ -10,6 +10,7 @@
 
 #include <locale.h>
 
+#include "nmctl/cli.h"
 #include "nmctl/container-json.h"
 #include "agent/policy/policy.h"
 #include "nmctl/json.h"
@@ -435,19 +436,19 @@ static void test_a_command_is_quoted_for_the_shell(void **state)
 static void test_the_table_of_verbs_is_valid(void **state)
 {
     (void)state;
-    for (const struct nm_verb *v = nm_verbs; v->name; v++) {
-        assert_ptr_equal(nm_verb_find(v->name), v);
+    for (const struct nm_verb *v = nm_verb_tables.verbs; v->name; v++) {
+        assert_ptr_equal(nm_args_find_verb(&nm_verb_tables, v->name), v);
         assert_non_null(v->run);
         assert_true(v->min_operands == 0 || v->missing);
         for (const struct nm_option *a = v->options; a && a->name; a++) {
             assert_true((a->type == &nm_option_flag) == (a->arg == NULL));
             for (const struct nm_option *b = a + 1; b->name; b++)
                 assert_true(!nm_streq(a->name, b->name) && (!a->brief || a->brief != b->brief));
-            for (const struct nm_option *b = nm_global_options; b->name; b++)
+            for (const struct nm_option *b = nm_verb_tables.global_options; b->name; b++)
                 assert_true(!nm_streq(a->name, b->name) && (!a->brief || a->brief != b->brief));
         }
     }
-    assert_null(nm_verb_find(""));
+    assert_null(nm_args_find_verb(&nm_verb_tables, ""));
 }
 
 int main(void)
