@@ -15,7 +15,7 @@
 #include "nmscale/model.h"
 #include "nmscale/options.h"
 
-/* ---- plan.c ---------------------------------------------------------------------------------- */
+/* ---- apply-plan.c ---------------------------------------------------------------------------- */
 
 /*
  * The plan of --apply: the nodes to give back, and the new text of the exclude file. The code for the plan doesn't

@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libnm-scale.a
 libnm_scale_a_SOURCES = \
 	%D%/apply.c %D%/apply.h \
+	%D%/apply-plan.c \
 	%D%/choose.c %D%/choose.h \
 	%D%/run-command.c \
 	%D%/exclude.c %D%/exclude.h \
@@ -13,10 +14,9 @@ libnm_scale_a_SOURCES = \
 	%D%/model.c %D%/model.h \
 	%D%/options.c %D%/options.h \
 	%D%/parse.c %D%/parse.h \
-	%D%/plan.c \
+	%D%/poll-loop.c \
 	%D%/print.c %D%/print.h \
-	%D%/rm.c %D%/rm.h \
-	%D%/run.c
+	%D%/rm.c %D%/rm.h
 libnm_scale_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
 scale_libs = libnm-scale.a $(JANSSON_LIBS) $(curl_libs) $(util_libs)
 

@@ -36,7 +36,7 @@ struct nm_scale_options {
 /* Returns 0 to continue, 1 after the help or the version was printed, or -EINVAL after an error message. */
 int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret);
 
-/* ---- run.c ----------------------------------------------------------------------------------- */
+/* ---- poll-loop.c ----------------------------------------------------------------------------- */
 
 /*
  * A run. It takes the locks and reads the memory. Then, once or repeatedly, it polls, updates the memory, chooses

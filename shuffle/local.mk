@@ -2,13 +2,13 @@
 noinst_LIBRARIES += libnm-shuffle.a
 libnm_shuffle_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
+	%D%/cli.c %D%/cli.h \
 	%D%/control.c \
 	%D%/index.c %D%/index.h \
 	%D%/jobs.c %D%/jobs.h \
 	%D%/map-output.c %D%/map-output.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/request.c %D%/request.h \
-	%D%/run.c %D%/run.h \
 	%D%/server.c %D%/server.h
 shuffle_libs = libnm-shuffle.a $(JANSSON_LIBS) $(NETTLE_LIBS) $(ZLIB_LIBS) $(hadoop_libs)
 

@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "shuffle/run.h"
+#include "shuffle/cli.h"
 
 int main(int argc, char **argv)
 {

@@ -9,8 +9,8 @@ libnm_sim_a_SOURCES = \
 	%D%/oracle.c \
 	%D%/plot.c \
 	%D%/progress.c %D%/progress.h \
+	%D%/replay.c %D%/replay.h \
 	%D%/report.c %D%/report.h \
-	%D%/run.c %D%/run.h \
 	%D%/save.c \
 	%D%/workload.c %D%/workload.h \
 	%D%/sim-node.c %D%/sim-node.h \

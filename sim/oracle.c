@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See run.h. Time advances in steps of a sampling period. The capacity that remains beside guaranteed containers and
+ * See replay.h. Time advances in steps of a sampling period. The capacity that remains beside guaranteed containers and
  * the system is divided among the submitted opportunistic jobs. Jobs with the most CPU per memory come first. If a job
  * doesn't fit completely, a part of it may run. A job that doesn't run uses no CPU and no memory. No real node can
  * therefore do as much work.
  */
 
-#include "sim/run.h"
+#include "sim/replay.h"
 
 #include <assert.h>
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "sim/cases.h"
-#include "sim/run.h"
+#include "sim/replay.h"
 
 /* Prints one replay. off: the replay of this workload with over-allocation off, or NULL. */
 void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,

@@ -5,7 +5,7 @@
  * time. An accepted trace that is short is also replayed, and the replay must not violate a rule of the policy.
  */
 
-#include "sim/run.h"
+#include "sim/replay.h"
 #include "text.h"
 
 #define REPLAY_MAX_USEC (60 * NM_USEC_PER_SEC)

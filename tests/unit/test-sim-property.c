@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "sim/generate.h"
-#include "sim/run.h"
+#include "sim/replay.h"
 
 #define SEEDS 3
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "sim/generate.h"
-#include "sim/run.h"
+#include "sim/replay.h"
 
 #define HEADER \
     "{\"nmd_trace\":1,\"host\":\"h\",\"period_usec\":1000000,\"node\":{\"memory_bytes\":8589934592," \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See run.h. */
+/* See cli.h. */
 
-#include "shuffle/run.h"
+#include "shuffle/cli.h"
 
 #include <linux/capability.h>
 #include <pwd.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See run.h. This file has the main loop and the statistics. The loop advances to the next event, decides if a decision
- * is due, and acts. The statistics don't affect the replay.
+ * See replay.h. This file has the main loop and the statistics. The loop advances to the next event, decides if a
+ * decision is due, and acts. The statistics don't affect the replay.
  *
  * The state is constant between two events. Means are therefore computed from areas and not from samples: each interval
  * is weighted by its length, with the use before time advances. For percentiles each interval is added to a histogram,
  * because a long trace has too many intervals to keep and sort.
  */
 
-#include "sim/run.h"
+#include "sim/replay.h"
 
 #include <assert.h>
 
