@@ -197,7 +197,7 @@ static void test_a_worker_of_an_ended_container_is_reaped(void **state)
 
     assert_true(sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0);
     l->c->view.state = NM_COMPLETED;
-    l->phase = NM_RUN_ENDING;
+    nm_run_phase_set(&l->phase, NM_RUN_ENDING);
     nm_lists_remove_live(l);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOWAIT), 0);

@@ -317,7 +317,7 @@ static void test_a_container_whose_cgroup_was_removed_ends(void **state)
         struct nm_live_container *l = add(w, "it");
         const struct nm_container *c = l->c;
 
-        l->phase = NM_RUN_SHIM_GONE;
+        nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
         l->c->view.state = states[i];
         remove_cgroup(l);
         if (states[i] == NM_RUNNING)
@@ -361,7 +361,7 @@ static void test_a_container_is_not_freed_before_its_limits_are_answered(void **
     nm_limits_apply(l);
     nm_limits_apply(l);
     l->c->view.state = NM_COMPLETED;
-    l->phase = NM_RUN_ENDING;
+    nm_run_phase_set(&l->phase, NM_RUN_ENDING);
     nm_lists_remove_live(l);
     assert_int_equal(w->m->live.n, 0);
     assert_true(l->phase == NM_RUN_REMOVED && l->limits_in_flight == 2);

@@ -64,7 +64,7 @@ static int set_up(void **state)
         f->lives[i].m = &f->m;
         f->lives[i].c = &f->containers[i];
         f->views[i] = &f->containers[i].view;
-        f->lives[i].phase = NM_RUN_CREATING;
+        nm_run_phase_set(&f->lives[i].phase, NM_RUN_CREATING);
         f->lives[i].limits = NM_CGROUP_LIMITS_NONE;
     }
     begin_nmd(f);
