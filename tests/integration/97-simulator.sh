@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
-# beside: others
 #
 # Records a real nmd with real containers, and replays the trace in nmsim. The same configuration must lead to the same actions.
 # The suite also tests the input that nmsim refuses. 96-simulated-days tests the other functions of nmsim.
