@@ -5,6 +5,7 @@
  * afterwards.
  */
 
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -88,6 +89,10 @@ static int exit_status(int r)
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* glibc adds this much whenever it enlarges the heap. With its default of 128 KiB, nmd's resident memory is 150 KiB
+ * larger. */
+#define HEAP_PAD_BYTES 16384
+
 int main(int argc, char **argv)
 {
     struct nm_daemon_options o = {.backend = NM_CGROUP_BACKEND_AUTO, .listen_fd = -1};
@@ -97,6 +102,7 @@ int main(int argc, char **argv)
     int r;
 
     nm_inherited_reset();
+    (void)mallopt(M_TOP_PAD, HEAP_PAD_BYTES);
     (void)signal(SIGXFSZ, SIG_IGN); /* at the limit on file size, write() fails with EFBIG instead of ending nmd by a
                                        signal */
     nm_log_init(NM_LOG_AUTO);
