@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# beside: others
 #
 # The proxy for application masters, with a stock ResourceManager and real jobs on one node. Calls of masters go through the
 # proxy. With distributed scheduling, the node itself places opportunistic maps: one per heartbeat, or all in one heartbeat if
