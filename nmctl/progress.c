@@ -105,8 +105,8 @@ static void print_paused(struct nm_progress *n, const json_t *c, bool again)
     print_message(n, c, again, "paused%s%s; 'nmctl explain %s' shows why", so_far, end, nm_json_str(c, "id"));
 }
 
-/* Prints a state other than queued and paused. Such a message is printed only if nmctl does nothing but wait for the
- * container. */
+/* Prints a state of the container other than queued and paused. nmctl prints such states only for commands that wait
+ * for the container and do not show its output. */
 static void print_state(struct nm_progress *n, const json_t *c, bool again)
 {
     const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");

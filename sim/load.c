@@ -628,7 +628,8 @@ static int on_sample(struct load *l, const json_t *j)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Accepts the event and does nothing: the time of the last line of any kind is the end of the trace. */
+/* Accepts the event "stop". The loader needs no data from it, because the trace ends at the time of its last line, of
+ * whatever kind this line is. */
 static int on_stop(struct load *l, const json_t *j)
 {
     (void)l, (void)j;

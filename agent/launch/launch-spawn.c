@@ -38,8 +38,8 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-/* The descriptors for the shim. Each number is above the fixed numbers of shim.h, so that dup2() overwrites none of
- * them, and above the number of the previous member. */
+/* The descriptors for the shim. lift() has moved each to a number above the fixed numbers of shim.h. So dup2() in
+ * arrange() does not overwrite a descriptor that arrange() has not duplicated yet. */
 struct handover {
     int dir, logs, socket, input; /* `input` may be missing */
 };
@@ -231,7 +231,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     return r < 0 ? r : STEAL_FD(fd);
 }
 
-/* Duplicates the descriptors to the fixed numbers of shim.h. None of these numbers is in use. */
+/* Duplicates the descriptors for the shim to the fixed numbers of shim.h. */
 static int arrange(const struct handover *h, int spec)
 {
     const int fds[][2] = {{h->input, NM_SHIM_FD_INPUT},

@@ -298,7 +298,7 @@ static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, s
     return 0;
 }
 
-/* Returns whether either all keys of the bit mask `keys` are present, or none of them. */
+/* Returns false if some keys of the bit mask `keys` are present and others are missing. */
 static bool are_together(unsigned seen, unsigned keys)
 {
     return (seen & keys) == 0 || (seen & keys) == keys;

@@ -37,7 +37,8 @@ struct nm_recorder {
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* Ends the recording. nmd continues. The subscription remains, but its callback does nothing from now on. */
+/* Ends the recording after an error. nmd continues without a recording. The recorder stays subscribed to events, but
+ * ignores them. */
 static void give_up(struct nm_recorder *r, const char *why)
 {
     char size[32];

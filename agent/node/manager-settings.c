@@ -211,8 +211,9 @@ void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size
 
 /* ---- reload -------------------------------------------------------------- */
 
-/* Replaces the whole configuration, or changes nothing if an error occurs: the new settings are computed and checked
- * before the old settings are freed. Limits are set again only if the capacity or the size of a vcore has changed. */
+/* Replaces the whole configuration. If an error occurs, the old configuration stays in effect, because the new settings
+ * are computed and checked before the old settings are freed. Limits are set again only if the capacity or the size of
+ * a vcore has changed. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;

@@ -51,8 +51,8 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
  * not recognized.
  */
 
-/* Compares the present value of memory.low, is_bytes, with the noted values. Returns true if the value is none of them.
- * Then an administrator has set the value, and own_bytes becomes is_bytes. */
+/* Compares is_bytes, the present value of memory.low, with the noted values. Returns true if is_bytes differs from each
+ * noted value: an administrator has set memory.low. In this case own_bytes becomes is_bytes. */
 static bool compare_note(struct nm_slice_note *n, uint64_t is_bytes)
 {
     if (is_bytes == n->own_bytes)

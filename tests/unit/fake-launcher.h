@@ -26,7 +26,7 @@ struct fake_launcher {
     bool shuffles;                /* the node serves map outputs; the next members count added and ended applications */
     unsigned shuffle_added, shuffle_ended;
     const char *no_dirs;          /* the reason why no directory is usable; NULL: a directory is usable */
-    const char *elsewhere;        /* another directory for a container whose directory has failed; NULL: none */
+    const char *elsewhere;        /* the directory to which a container moves when its own one failed, or NULL */
     const char *submitter;        /* the submitter that each preparation must have */
 };
 extern struct fake_launcher fake_launcher;

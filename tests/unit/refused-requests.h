@@ -28,8 +28,9 @@ int turn_with_failures(struct client *c, unsigned kinds);
  * or NULL. */
 char *request_with_refusal(struct fixture *f, const struct request *a, unsigned n, bool *ret_refused);
 
-/* Repeats the request, and each time refuses another call, until none is left. Returns the number of refusals. same:
- * each complete answer must have the same content. */
+/* Sends the request repeatedly. In the nth repetition, the server's nth allocation, event source or descriptor is
+ * refused. The last repetition is the first one in which the server needs fewer than n of them. Returns the number of
+ * refusals. same: all complete answers must have the same content. */
 unsigned each_refusal(struct fixture *f, const struct request *a, bool same);
 
 /* Adds one object of each kind that a request can return, or that contains lists. */

@@ -75,8 +75,8 @@ static uint64_t newest_kept(const struct manager_fixture *w)
     return next - 1;
 }
 
-/* If nmd dies within a transaction, the journal has none of the transaction's changes. nmd must therefore not have
- * reported the events of these changes. */
+/* If nmd is killed within a transaction, SQLite discards all changes of the transaction. So nmd must report the events
+ * of these changes only after the commit. */
 static void test_events_of_an_unfinished_transaction_are_not_reported(void **state)
 {
     struct manager_fixture *w = *state;
