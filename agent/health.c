@@ -57,9 +57,9 @@ static void add(char *buf, size_t size, const char *text)
         (void)snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
 }
 
-/* Summarizes all problems. notify: whether a change is reported by the callback; false while this module's user is
- * still being set up. A script that has not finished yet is not reported as a change, but the node counts as unhealthy
- * until then. The reason is that a new nmd must not start containers on a node that the previous nmd had found
+/* Summarizes all problems. notify: whether a change is reported by the callback; false in nm_health_new(), since the
+ * manager is not ready for the callback yet. While the script has not finished for the first time, the node counts as
+ * unhealthy, but no change is reported. A new nmd must not start containers on a node that the previous nmd had found
  * unhealthy. */
 static void update(struct nm_health *h, bool notify)
 {
@@ -167,7 +167,7 @@ static void check_disks(struct nm_health *h)
 static void script_trouble(struct nm_health *h, const char *what)
 {
     if (*what && !nm_streq(what, h->script_trouble))
-        nm_warning("health script %s %s; this result is ignored, and the node stays healthy", h->script_path,
+        nm_warning("health script %s %s; this result is ignored and does not make the node unhealthy", h->script_path,
                    what);
     (void)snprintf(h->script_trouble, sizeof h->script_trouble, "%s", what);
 }

@@ -35,7 +35,7 @@ at_exit 'umount -l "$dir/state"'
 
 # ---- a faulty script must not make the nodes of a cluster unhealthy ----
 nmd_start
-check "nmd's log reports a missing health script" wait_until 10 logged 'health script .* this result is ignored, and the node stays healthy'
+check "nmd's log reports a missing health script" wait_until 10 logged 'health script .* does not make the node unhealthy'
 is "a missing health script does not make the node unhealthy" "$(health)" "true "
 script_is 'echo all is well; exit 3'
 check "nmd's log reports a health script that fails without printing ERROR" \
