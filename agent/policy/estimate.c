@@ -20,7 +20,7 @@
 
 #include "agent/policy/round.h"
 
-/* A container makes progress if it releases the memory that it still holds, divided by this number. A container that
+/* A container makes progress if it releases at least its remaining memory divided by this number. A container that
  * releases its memory ever more slowly is therefore stuck eventually. */
 #define PIECE_DIVISOR 256
 

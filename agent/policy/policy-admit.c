@@ -7,13 +7,13 @@
 
 #include "agent/policy/round.h"
 
-static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm_resource tipped)
+static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm_resource resource)
 {
     const struct nm_policy_container *v = r->in->views[i];
     struct nm_policy_action *a = nm_policy_add_action(r, NM_ACTION_ADMIT, reason, i);
 
     assert(nm_policy_container_queued(v));
-    a->resource = tipped;
+    a->resource = resource;
     a->predicted = v->request;
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
         uint64_t request = nm_resources_get(&v->request, k);
@@ -267,21 +267,22 @@ static void note_queue_reason(struct nm_round *r, const struct nm_policy_contain
     r->v->queue_head = v;
 }
 
-/* Walks through the queue, up to the first container that no other container may pass. */
-struct turn {
+/* The state of one walk through the queue. The walk ends behind the first container that no other container may pass,
+ * or when enough containers have started for now. */
+struct queue_walk {
     struct nm_resources set_aside;
     const struct nm_policy_container *head; /* the first waiting container that could start at some time */
-    bool closed;                /* no container may pass the head */
+    bool over;                  /* no further container of the queue may start in this round */
 };
 
-static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
+static bool admit_next(struct nm_round *r, struct queue_walk *t, uint32_t i)
 {
     const struct nm_policy_container *v = r->in->views[i];
     enum nm_resource resource = NM_MEMORY;
     enum nm_reason reason = NM_REASON_BEHIND_OTHERS;
 
     if (r->p->n_starts >= NM_STARTS_AT_ONCE) {
-        t->closed = true;
+        t->over = true;
         if (!r->v->queue_head)
             note_queue_reason(r, v, NM_REASON_NEXT_ROUND, resource);
         return false;
@@ -299,7 +300,7 @@ static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
         reason = NM_REASON_NEVER_FITS;
     } else {
         t->head = v;
-        t->closed = !nm_policy_head_may_be_passed(r, v, &t->set_aside);
+        t->over = !nm_policy_head_may_be_passed(r, v, &t->set_aside);
     }
     if (!r->v->queue_head) {
         note_queue_reason(r, v, reason, resource);
@@ -323,13 +324,13 @@ static void count_starts_anew(struct nm_round *r)
 void nm_policy_admit_queue(struct nm_round *r)
 {
     enum nm_reason reason = queue_reason(r);
-    struct turn t = {.set_aside = claimed_by_paused(r)};
+    struct queue_walk t = {.set_aside = claimed_by_paused(r)};
     size_t n = r->n_queue, i;
 
     count_starts_anew(r);
     nm_sort(r->p->queue, r->p->scratch, n);
     r->n_queue = 0;
-    for (i = 0; reason == NM_REASON_NONE && !t.closed && i < n; i++)
+    for (i = 0; reason == NM_REASON_NONE && !t.over && i < n; i++)
         if (!admit_next(r, &t, r->p->queue[i].index))
             r->p->queue[r->n_queue++] = r->p->queue[i];
     /* Move the remaining entries to the front, in order. */
@@ -343,7 +344,7 @@ void nm_policy_admit_queue(struct nm_round *r)
 
 /* Moves the queue reason to the new head after the old head was shed. The new head may be admitted in the
  * next round. */
-static void pass_reason_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
+static void move_queue_reason(struct nm_round *r, struct nm_sort_entry *left, size_t n)
 {
     enum nm_reason reason = queue_reason(r);
 
@@ -379,9 +380,9 @@ static uint64_t give_back_due(const struct nm_round *r, const struct nm_policy_c
 {
     const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
     const uint64_t since = NM_MAX(v->state_usec, r->p->moved_usec);
-    const uint64_t still = nm_add_u64(since, r->n_opportunistic_active > 0 ? busy : wait);
-    const uint64_t most = nm_add_u64(v->state_usec, nm_mul_u64(wait, NM_GIVE_BACK_MOST));
-    const uint64_t due = NM_MIN(still, most), never_due = nm_add_u64(v->state_usec, busy);
+    const uint64_t by_wait = nm_add_u64(since, r->n_opportunistic_active > 0 ? busy : wait);
+    const uint64_t latest = nm_add_u64(v->state_usec, nm_mul_u64(wait, NM_GIVE_BACK_MOST));
+    const uint64_t due = NM_MIN(by_wait, latest), never_due = nm_add_u64(v->state_usec, busy);
     enum nm_resource resource;
 
     if (wait == 0 || !v->limited)
@@ -448,5 +449,5 @@ void nm_policy_admit_shed(struct nm_round *r)
     }
     r->n_queue = left;
     if (head_is_shed)
-        pass_reason_on(r, queue, left);
+        move_queue_reason(r, queue, left);
 }

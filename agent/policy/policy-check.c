@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The invariants of DESIGN.md section 5, checked on the input and output of a round. The checks share no code with the
- * stages that must maintain them. The checks are cheap enough for every round: one pass over views and actions.
+ * Checks that the verdict of a round keeps the invariants of the policy. The checks share no code with the stages that
+ * must maintain them. The checks are cheap enough for every round: one pass over views and actions.
  */
 
 #include "agent/policy/policy.h"
@@ -37,8 +37,8 @@ static bool shares_cpu(const struct nm_policy_settings *s)
                                  (double)(s->capacity.cpu_millicores + s->reserve.cpu_millicores);
 }
 
-/* Checks the admission of an opportunistic container: U + request (for CPU, half of the request) stays within beta*C
- * or, by the plain rule, within C. */
+/* Checks the admission of an opportunistic container: U + request (half of the CPU request, where containers share
+ * CPUs) stays within beta*C or, by the plain rule, within C. */
 static const char *check_room(const struct nm_policy_settings *s, const struct nm_policy_action *a)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {

@@ -15,8 +15,8 @@ static bool allocation_fits(const struct nm_round *r, const struct nm_policy_con
     return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
 }
 
-/* Returns the use after an admission of v. `set_aside`: resources for paused containers, counted as U counts resources;
- * or NULL. */
+/* Returns the use after an admission of v. `set_aside`: the amount by which resumes of paused containers will increase
+ * U; or NULL. */
 static uint64_t use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                           const struct nm_resources *set_aside)
 {

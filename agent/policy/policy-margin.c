@@ -4,11 +4,11 @@
  * The surge margin: memory kept free, in addition to alpha and beta, on a node where surges of
  * guaranteed containers have recently cost much opportunistic work.
  *
- * A surprise is memory over beta that led to kills. Most nodes have a surprise from time to time, and lose a few per
- * cent of the opportunistic work. This loss is acceptable, because keeping memory free all day would cost more. But if
- * surges recur, containers started between them are nearly always killed by the next surge. The lost work distinguishes
- * the two cases. It is the CPU time of killed containers, as a share of all CPU time of opportunistic containers in the
- * last hours. The weight of each hour halves after COUNT_HALF_LIFE_USEC.
+ * A surprise is a kill for memory over beta, or an OOM kill by the kernel. Most nodes have a surprise from time to
+ * time, and lose a few per cent of the opportunistic work. This loss is acceptable, because keeping memory free all day
+ * would cost more. But if surges recur, containers started between them are nearly always killed by the next surge. The
+ * lost work distinguishes the two cases. It is the CPU time of killed containers, as a share of all CPU time of
+ * opportunistic containers in the last hours. The weight of each hour halves after COUNT_HALF_LIFE_USEC.
  *
  *   at a surprise    If the share is above LOST_SHARE the margin holds, for margin_usec at first and twice as long
  *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the margin
@@ -73,7 +73,7 @@ static void extend_margin(struct nm_round *r)
         m->until_usec = until;
 }
 
-static uint64_t beside_a_surge(const struct nm_round *r)
+static uint64_t surge_margin_bytes(const struct nm_round *r)
 {
     uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
     uint64_t surge = nm_fraction_of(promised, (double)r->p->memory.margin.peak_permille / 1000);
@@ -119,7 +119,7 @@ void nm_policy_margin(struct nm_round *r)
         if (share + NEARLY > (double)m->peak_permille / 1000)
             extend_margin(r);
     }
-    r->margin = beside_a_surge(r);
+    r->margin = surge_margin_bytes(r);
     r->v->margin_bytes = r->margin;
     r->v->margin_until_usec = m->until_usec;
     r->v->margin_peak_permille = m->peak_permille;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Passing the head of the queue. A head that needs more memory than is available would otherwise hold all containers
- * behind it:
+ * Passing the head of the queue. Otherwise a head that needs more memory than is available would block all containers
+ * behind it. There are three cases:
  *
  *   never fits   The head's request exceeds the resources that the system's own use leaves below the thresholds. The
  *                head can't start even after all containers have ended, so any container that fits may pass it.

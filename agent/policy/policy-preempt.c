@@ -17,8 +17,8 @@
 
 #include "agent/policy/round.h"
 
-/* Counts the consecutive samples over beta. A sample that comes early (a timer catches up after a delay) replaces the
- * previous sample. */
+/* Counts the consecutive samples over beta. A sample that comes early, because a timer catches up after a delay, is not
+ * counted. */
 static void count_over_beta(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
@@ -96,8 +96,8 @@ static uint32_t kills_remaining(const struct nm_round *r)
     return (uint32_t)nm_sub_u64(budget, spent);
 }
 
-/* Sets the breaker after a kill by the policy or the kernel. The breaker ends one hold after the previous kill, so that
- * kill was at most two holds ago if `again` is true. */
+/* Sets the breaker after a kill by the policy or the kernel. The hold began with the previous kill. If `again` is true,
+ * this kill follows within two holds of the previous kill. */
 void nm_policy_update_breaker(struct nm_round *r)
 {
     struct nm_policy_memory *m = &r->p->memory;
@@ -212,7 +212,7 @@ static void memory_over_beta(struct nm_round *r)
         .reason = NM_REASON_MEMORY_OVER_BETA,
     };
     bool tried = nm_policy_reclaim_is_over(r);
-    uint64_t had;
+    uint64_t gained;
 
     if (!r->s->over_allocation || !r->has_new_sample || need.amount == 0)
         return;
@@ -220,9 +220,9 @@ static void memory_over_beta(struct nm_round *r)
         r->v->preempt_wait_reason = NM_REASON_SETTLING;
         return;
     }
-    had = nm_policy_reclaim_frozen(r);
-    need.amount = nm_sub_u64(need.amount, had);
-    if (had > 0)
+    gained = nm_policy_reclaim_frozen(r);
+    need.amount = nm_sub_u64(need.amount, gained);
+    if (gained > 0)
         nm_policy_settle(r, NM_MEMORY);
     if (need.amount == 0)
         return;
@@ -262,7 +262,7 @@ void nm_policy_preempt_memory(struct nm_round *r)
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
-static bool cpu_can_be_had(const struct nm_policy_settings *s)
+static bool can_take_cpu(const struct nm_policy_settings *s)
 {
     return !s->pause_enabled || s->can_freeze;
 }
@@ -300,7 +300,7 @@ void nm_policy_preempt_cpu(struct nm_round *r)
         .reason = NM_REASON_ROOM_FOR_GUARANTEED,
     };
 
-    if (!cpu_can_be_had(r->s))
+    if (!can_take_cpu(r->s))
         return;
     cpu_over_beta(r);
     room.amount = room_missing(r, NM_CPU);

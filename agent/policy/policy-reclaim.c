@@ -80,13 +80,13 @@ uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
 {
     uint64_t wanted = nm_sub_u64(nm_sub_u64(r->in_use[NM_MEMORY], r->pending_measured[NM_MEMORY]),
                                  r->alpha[NM_MEMORY]);
-    uint64_t swap = r->s->can_reclaim ? r->in->node.swap_free_bytes : 0, had = 0;
+    uint64_t swap = r->s->can_reclaim ? r->in->node.swap_free_bytes : 0, gained = 0;
 
     for (size_t k = 0; k < r->n_paused; k++) {
         uint32_t i = r->p->paused[k].index;
         struct nm_policy_container *v = r->in->views[i];
         uint64_t most = NM_MIN(v->measured.memory_bytes, swap);
-        uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, had));
+        uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, gained));
         struct nm_policy_action *a;
 
         if (v->type != NM_OPPORTUNISTIC || v->exempt || v->reclaimed ||
@@ -96,11 +96,11 @@ uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
         a->predicted.memory_bytes = bytes;
         a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
         r->p->taken[i] = NM_TAKEN_RECLAIM;
-        had += bytes;
+        gained += bytes;
         swap -= bytes;
     }
-    r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], had);
-    return had;
+    r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], gained);
+    return gained;
 }
 
 /* Returns whether swap has enough space and the reclaim would end in time. */
@@ -127,7 +127,7 @@ static uint64_t sum_of_chosen(const struct nm_round *r, size_t first, size_t n)
     return sum;
 }
 
-static struct nm_policy_action *ask(struct nm_round *r, uint32_t i, uint64_t bytes)
+static struct nm_policy_action *add_reclaim(struct nm_round *r, uint32_t i, uint64_t bytes)
 {
     struct nm_policy_action *a =
         nm_policy_add_action(r, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY, i);
@@ -162,7 +162,7 @@ bool nm_policy_reclaim_running(struct nm_round *r, uint64_t over_bytes)
 
         if (r->p->candidates[first + i].passed_over != NM_PASSED_NOT)
             continue;
-        a = ask(r, r->p->victims[i].index, bytes);
+        a = add_reclaim(r, r->p->victims[i].index, bytes);
         a->within_usec = within;
         a->first_candidate = (uint32_t)first;
         a->n_candidates = (uint32_t)n;

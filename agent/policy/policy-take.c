@@ -53,10 +53,10 @@ static struct beneficiary first_beneficiary(const struct nm_round *r, enum nm_re
 }
 
 static const struct nm_policy_container *advance_beneficiary(const struct nm_round *r,
-                                                             const struct nm_need *need, uint64_t had,
+                                                             const struct nm_need *need, uint64_t gained,
                                                              struct beneficiary *b)
 {
-    while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= had) {
+    while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= gained) {
         const struct nm_policy_container *v = r->in->views[r->p->guaranteed[++b->next].index];
 
         b->claims_after = nm_sub_u64(b->claims_after, nm_policy_container_promise(v, need->resource));
@@ -107,7 +107,7 @@ uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need)
 {
     size_t first, n = nm_victims_choose(r, need, &first);
     struct beneficiary b = first_beneficiary(r, need->resource);
-    uint64_t had = 0;
+    uint64_t gained = 0;
 
     for (size_t i = 0; i < n; i++) {
         struct nm_policy_action *a;
@@ -118,12 +118,12 @@ uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need)
         a->first_candidate = (uint32_t)first;
         a->n_candidates = (uint32_t)n;
         if (need->reason == NM_REASON_ROOM_FOR_GUARANTEED)
-            a->on_behalf_of = advance_beneficiary(r, need, had, &b);
+            a->on_behalf_of = advance_beneficiary(r, need, gained, &b);
         else
             a->on_behalf_of = need->head;
-        had = nm_add_u64(had, nm_resources_get(&r->p->candidates[first + i].use, need->resource));
+        gained = nm_add_u64(gained, nm_resources_get(&r->p->candidates[first + i].use, need->resource));
     }
-    if (had == 0)
+    if (gained == 0)
         return 0;
     nm_policy_settle(r, NM_CPU);
     r->p->cpu_over = 0;
@@ -131,5 +131,5 @@ uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need)
         nm_policy_settle(r, NM_MEMORY);
         r->p->reclaim_until_usec = 0; /* the kill's settling covers the reclaim, too */
     }
-    return had;
+    return gained;
 }

@@ -11,7 +11,8 @@ enum nm_victim_order {
     NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": the latest-started first (default) */
     NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the container with the least CPU time first */
     NM_VICTIM_FEWEST_VICTIMS,  /* "fewest-victims": the smallest sufficient set, then the least excess */
-    NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started container of the application that holds the most */
+    NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started container of the application that holds the most
+                                  of the scarce resource */
 };
 
 enum nm_queue_order {
@@ -224,7 +225,7 @@ enum nm_reason {
     NM_REASON_ROOM_FOR_GUARANTEED,
     NM_REASON_ROOM_FOR_HEAD,         /* the victim had passed a larger container, which has waited long enough */
     NM_REASON_PAUSE_DEADLINE,
-    NM_REASON_KILL_BUDGET,           /* a kill is due, but kills-per-minute is used up (held) */
+    NM_REASON_KILL_BUDGET,           /* a kill is due, but kills-per-minute is used up */
     NM_REASON_SETTLING,              /* the policy waits until the last victims have ended and two samples were taken */
     NM_REASON_SHED,
     NM_REASON_WAITED_TOO_LONG,       /* the container is given back to its upstream after a long wait in the queue */
@@ -326,8 +327,9 @@ struct nm_policy_memory {
     uint64_t kills_usec[64]; /* a ring of the newest kill times; 0: empty entry */
 };
 
-/* How memory in use has grown since the newest sample. The growth is measured at node level only, which takes little
- * time. nmd's growth probe and the simulator use it to decide whether to take another sample immediately. */
+/* A class for the growth of memory in use since the newest sample. The growth is measured at node level only, which
+ * takes little time. nmd's growth probe and the simulator use this class to decide whether to take another sample
+ * immediately. */
 enum nm_growth {
     NM_GROWTH_SMALL,
     NM_GROWTH_LARGE,  /* a large part of the capacity, at any level of use */
@@ -335,7 +337,7 @@ enum nm_growth {
 };
 
 /* Updates the progress of a container that is being killed; call this function after each measurement of v. The policy
- * waits for a container that has released a substantial part of its memory since the last call. */
+ * keeps waiting for a container that has released a substantial part of its memory within the last NM_STUCK_USEC. */
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec);
 
 enum nm_growth nm_policy_classify_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,

@@ -267,7 +267,7 @@ static void survey(struct nm_round *r)
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
-static uint64_t first_freeze_to_end(const struct nm_round *r)
+static uint64_t first_freeze_timeout(const struct nm_round *r)
 {
     uint64_t first = UINT64_MAX;
 
@@ -281,7 +281,7 @@ static uint64_t first_freeze_to_end(const struct nm_round *r)
  * handled with the next sample. */
 static uint64_t next_wake(const struct nm_round *r)
 {
-    uint64_t now = r->in->now_usec, wake = UINT64_MAX, freeze = first_freeze_to_end(r);
+    uint64_t now = r->in->now_usec, wake = UINT64_MAX, freeze = first_freeze_timeout(r);
 
     if (freeze > now)
         wake = freeze;

@@ -7,7 +7,7 @@
  * nm_policy_reserve() grows its workspace beforehand. The daemon, the tests, the fuzzer and the simulator run this same
  * code.
  *
- * The rules are those of DESIGN.md section 5, with these details:
+ * docs/concepts.md has a summary of the rules. These are the details:
  *
  *  - Estimated use U_r = max(sum of estimates, node-level use beyond the reserve + reservations of warm-ups that the
  *    node can't show yet). U is computed as the sum of estimates + "system". The system part is the use that the newest

@@ -7,7 +7,7 @@
  *  1. Candidates are sorted. Candidates inside their minimum run time come last in every order.
  *  2. Candidates are chosen from the front until the need is met.
  *  3. Chosen candidates that turn out to be unnecessary (a later candidate yields much more) are
- *     spared again, the earliest-started first.
+ *     spared again, beginning with the last one of the order.
  *
  * "fewest-victims" chooses the largest candidate first, which gives the smallest number of victims, and then exchanges
  * the last victim for the smallest candidate that still suffices. (The least excess over all sets of that size is a
