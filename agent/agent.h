@@ -74,8 +74,9 @@ struct nm_exec {
 };
 /*
  * Prepares a session for the command. The session communicates over client_fd (util/frame.h); the caller keeps
- * ownership of the descriptor. Then call either nm_manager_exec_begin() to start the command or nm_manager_exec_drop()
- * to cancel it, with *ret_number. Both functions have no effect if the session has ended in the meantime.
+ * ownership of the descriptor. Sets *ret_number, the argument of nm_manager_exec_begin(), which starts the command, and
+ * of nm_manager_exec_drop(), which cancels the session. The caller must call one of the two. Both have no effect if the
+ * session has ended in the meantime.
  */
 int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
                     int client_fd, uint64_t *ret_number, struct nm_problem *ret_problem);

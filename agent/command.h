@@ -10,8 +10,8 @@
  * NM_COMMAND_BYTES_MAX limits the size of all strings plus the pointers to the strings, as execve() counts it. */
 #define NM_COMMAND_STRING_MAX (128u << 10)
 #define NM_COMMAND_BYTES_MAX (512u << 10)
-/* Maximum number of strings in argv and env together. Each string costs nmd about a microsecond per pass, which delays
- * all other events. A command line built by xargs has fewer strings. */
+/* Maximum number of strings in argv and env together. A function that reads all strings takes about a microsecond per
+ * string, and delays all other events for this time. A command line built by xargs has fewer strings. */
 #define NM_COMMAND_STRINGS_MAX 16384u
 
 /* A container's command. The struct owns all strings. argv and env are NULL-terminated. Each of these lists is one
@@ -41,6 +41,6 @@ uint64_t nm_command_bytes(const struct nm_command *c);
  * most NM_COMMAND_BYTES_MAX. */
 uint64_t nm_command_room(void);
 
-/* Shortens the command of an ended container: drops the environment and cuts a long command line to its first
- * max_bytes, followed by "...". If out of memory, leaves the command unchanged. */
+/* Shortens the command of an ended container: drops the environment, and of a long command line keeps the first words
+ * that fit into max_bytes, followed by "...". If out of memory, leaves the command unchanged. */
 void nm_command_shorten(struct nm_command *c, size_t max_bytes);

@@ -178,7 +178,7 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
 /* Texts for exit reasons: the result and its cause. Exit reasons whose text contains an exit code or a signal are not
  * in this table. */
 static const struct {
-    const char *whose, *why;
+    const char *result, *why;
 } outcomes[NM_EXIT_REASON_COUNT] = {
     [NM_EXIT_OOM] = {"Killed", "out of memory"},
     [NM_EXIT_PREEMPTED] = {"Killed", "preempted"},
@@ -198,11 +198,11 @@ static const struct {
 
 enum nm_container_end nm_container_end_kind(const struct nm_container *c)
 {
-    const char *whose = outcomes[c->exit_reason].whose;
+    const char *result = outcomes[c->exit_reason].result;
 
     assert(c->view.state == NM_COMPLETED);
-    if (whose)
-        return nm_streq(whose, "Killed") ? NM_END_KILLED : NM_END_FAILED;
+    if (result)
+        return nm_streq(result, "Killed") ? NM_END_KILLED : NM_END_FAILED;
     return c->exit_reason == NM_EXIT_SIGNALED || c->exit_code != 0 ? NM_END_FAILED : NM_END_SUCCEEDED;
 }
 
@@ -213,8 +213,8 @@ const char *nm_container_state_text(const struct nm_container *c, char *buf, siz
     assert(size > 0);
     if (c->view.state != NM_COMPLETED)
         (void)snprintf(buf, size, "%s", nm_state_word(c->view.state));
-    else if (outcomes[c->exit_reason].whose)
-        (void)snprintf(buf, size, "%s (%s)", outcomes[c->exit_reason].whose, outcomes[c->exit_reason].why);
+    else if (outcomes[c->exit_reason].result)
+        (void)snprintf(buf, size, "%s (%s)", outcomes[c->exit_reason].result, outcomes[c->exit_reason].why);
     else if (c->exit_reason == NM_EXIT_SIGNALED && signal)
         (void)snprintf(buf, size, "Failed (SIG%s)", signal);
     else if (c->exit_reason == NM_EXIT_SIGNALED)

@@ -29,8 +29,8 @@ struct nm_manager_params {
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
 /* Checks whether nm_manager_new() would fail, and if so returns the message that nm_manager_new() would return. The
  * check creates no file, starts no process and opens no file for writing. The caller keeps ownership of `config`.
- * Unlike nm_manager_new(), a missing shim is an error, since no container could start without it. `state_dir` NULL
- * means that the caller has already refused the directory, so its contents are not checked. */
+ * Unlike nm_manager_new(), refuses a missing shim, since no container could start without it. `state_dir` NULL means
+ * that the caller has already refused the directory, so its contents are not checked. */
 int nm_manager_check(const struct nm_manager_params *p, char **ret_message);
 int nm_manager_check_record(const char *path, char **ret_message); /* checks the file for nm_manager_record() */
 /* Starts the timers and watches. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See health-script.h. The process is watched through a pidfd. So nmd need not block SIGCHLD, and does not reap
- * children of other modules. The process group is killed while its leader is still a zombie, because the kernel may
- * reuse the group's number after the leader has been reaped.
+ * See health-script.h. The process is watched through a pidfd, because with SIGCHLD nmd would have to block the signal
+ * and would also reap the children of other modules. The process group is killed while its leader is still a zombie,
+ * because the kernel may reuse the group's number after the leader has been reaped.
  */
 
 #include "agent/health-script.h"
@@ -25,7 +25,8 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* Output beyond this size is not read, and the script gets EPIPE. A health report has one or two lines. */
+/* nmd closes the pipe after this size, and a script that writes more gets SIGPIPE. A health report has one or two
+ * lines. */
 #define OUTPUT_MAX (64 * 1024)
 
 struct nm_health_script {

@@ -5,10 +5,10 @@
  * Health of the node. An unhealthy node admits no containers and reports the reason. Four things are checked:
  *
  *  - space and inodes of the file systems that hold state and logs;
- *  - the operator's script, by YARN's convention: a line on its standard output that begins with ERROR, or a
- *    time-out, makes the node unhealthy. A script that can't be run, or that exits with another status than
- *    0, is only logged: a broken script must not stop a cluster. A new nmd admits no container until the
- *    script has finished for the first time;
+ *  - the operator's script, by YARN's convention: a line on its standard output that begins with ERROR, or a time-out,
+ *    makes the node unhealthy. If the script can't be run, or exits with another status than 0, nmd only logs a
+ *    warning: a broken script must not stop a cluster. A new nmd admits no container until the script has finished for
+ *    the first time;
  *  - containers that could not be killed, counted by the manager;
  *  - whether the journal can be written, as reported by the manager: after a restart nmd would not know containers that
  *    were admitted without being journalled, or would start such containers twice.

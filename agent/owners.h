@@ -7,11 +7,10 @@
 
 /*
  * The part of this process that submits a container (the local socket, an upstream) owns it, under the name that it
- * gave in nm_submit.owner. An owner may do more to its containers than the people who use the containers. In the
- * functions below, `id` is the full id of a container of this owner; containers of other owners are not found.
- * nm_manager_subscribe() reports each change of state together with the container. The first reported change is from
- * NEW to NEW, the last one is to COMPLETED. nm_manager_foreach_of() lists containers that existed before the
- * subscription.
+ * gave in nm_submit.owner. Only owners may use the functions below. In the functions below, `id` is the full id of a
+ * container of this owner; containers of other owners are not found. nm_manager_subscribe() reports each change of
+ * state together with the container. The first reported change is from NEW to NEW, the last one is to COMPLETED.
+ * nm_manager_foreach_of() lists containers that existed before the subscription.
  */
 
 struct nm_end {

@@ -48,7 +48,7 @@ struct nm_upstream_query {
 
 /* A page that the local interface serves for the upstream. `path` is the path of the route, with {id} in the place of
  * an id. get() sets *ret to a new reference and returns 0, or returns a positive outcome with *ret_problem, or -errno.
- * The answer contains only data that the question's `who` may see. */
+ * The answer contains only data that the query's `who` may see. */
 struct nm_upstream_view {
     const char *path;
     int (*get)(void *userdata, const struct nm_upstream_query *q, json_t **ret, struct nm_problem *ret_problem);
@@ -93,7 +93,7 @@ void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops 
 json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users);
 /* Writes the upstream's own metrics with its function `metrics`. */
 void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w);
-/* Calls get() of the view with the question's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
+/* Calls get() of the view with the query's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
 int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
                               struct nm_problem *ret_problem);
 
@@ -116,11 +116,11 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
 void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores);
 
 /*
- * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. Its CPU weight is
- * half of the weight that a guaranteed container of one vcore gets at that level. Only one helper can exist at a time.
- * The helper's cgroup is removed when the helper or nmd ends. done() gets 0, or -errno with a reason. done() is called
- * once, perhaps before this function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no
- * CPU weights.
+ * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. The cgroup's CPU
+ * weight is half of the weight that a guaranteed container of one vcore would have at the level of the slice. Only one
+ * helper can exist at a time. The helper's cgroup is removed when the helper or nmd ends. done() gets 0, or -errno with
+ * a reason. done() is called once, perhaps before this function returns, and never after the manager has been freed.
+ * -EOPNOTSUPP: this host has no CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
 int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,

@@ -6,11 +6,11 @@
  *
  *  - A request that names no user runs as the user who sends it.
  *  - An ordinary user may run containers only as itself; an administrator as any user.
- *  - Only root may use a uid below [containers] min-uid or a user on its banned list, and only by naming
- *    the user. A program that acts for others under root's uid must not get root when it names no user.
- *    `nmctl run` by root names its own account, so that at a terminal root can run containers as root.
- *  - An nmd that does not run as root can start processes only as its own user. In these rules, the uid of such an nmd
- *    has the rights of root.
+ *  - Only root may use a uid below [containers] min-uid or a user in [containers] banned-users, and only by naming the
+ *    user. A program that acts for others under root's uid must not get root when it names no user. `nmctl run` by root
+ *    names its own account, so that at a terminal root can run containers as root.
+ *  - An nmd that does not run as root can start processes only as its own user. These rules treat the user of such an
+ *    nmd as root.
  *
  * Look-ups go through NSS and may block for as long as a directory server takes (nss-systemd, files
  * and sssd's cache don't). They are made at submission only, never while deciding.
