@@ -335,8 +335,8 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
 
 static void why_room_for_head(struct nm_text *t, const struct nm_decision *d)
 {
-    nm_text_add(t, "it passed %s, which is larger and was first in the queue, and has now delayed it for the longest "
-                   "allowed time (configuration: [queue] backfill)",
+    nm_text_add(t, "it passed %s, which is larger and was first in the queue, and the larger container has now been "
+                   "delayed for the longest allowed time (configuration: [queue] backfill)",
                 d->on_behalf_of[0] != '\0' ? d->on_behalf_of : "another container");
 }
 
@@ -421,12 +421,12 @@ static void why_margin(struct nm_text *t, const struct nm_decision *d)
         return;
     nm_text_add(t, ", when they used ");
     nm_text_add_percent(t, d->margin_peak_permille / 1000.0);
-    nm_text_add(t, " of what they were promised: for another %s ",
-                nm_format_duration(d->margin_left_usec, left, sizeof left));
+    nm_text_add(t, " of their promised memory: ");
     nm_text_add_amount(t, NM_MEMORY, d->margin_bytes);
-    nm_text_add(t, " of memory are kept free for one, and with the ");
+    nm_text_add(t, " are kept free for such a surge for another %s, and with the ",
+                nm_format_duration(d->margin_left_usec, left, sizeof left));
     nm_text_add_amount(t, NM_MEMORY, d->request.memory_bytes);
-    nm_text_add(t, " that it asks for memory would be at ");
+    nm_text_add(t, " that it asks for, memory would be at ");
     nm_text_add_over_limit(t, d, NM_MEMORY, d->used.memory_bytes + d->margin_bytes + d->request.memory_bytes);
 }
 

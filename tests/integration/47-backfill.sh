@@ -47,7 +47,7 @@ at_least "the large request starts at most shortly after the backfill time" $((1
 check "the container admitted by backfill is killed for the large request" wait_until 10 in_state small COMPLETED
 is "the decision record of this kill has the reason" \
     "$(decision_of small kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-head $(field_of large .id)"
-like "explain describes this kill in text" "$(nmctl explain small)" 'it passed .* first in the queue, and has now delayed it'
+like "explain describes this kill in text" "$(nmctl explain small)" 'it passed .* first in the queue, and the larger container has now'
 check "the requests behind the large one start after it" wait_until 20 in_state later RUNNING
 
 # ---- a container that is larger than the node ----

@@ -333,8 +333,8 @@ static void test_the_text_of_a_kill_or_pause_gives_its_reason(void **state)
     d.used.memory_bytes = 4 * GIB;
     d.request.memory_bytes = GIB;
     assert_summary(&d, "queued container_1_000002 (hash): it would fit now, but not beside another surge of guaranteed "
-                       "containers like the last ones, when they used 90.5 % of what they were promised: for another "
-                       "2m30s 3.0 GiB of memory are kept free for one, and with the 1.0 GiB that it asks for memory "
+                       "containers like the last ones, when they used 90.5 % of their promised memory: 3.0 GiB are "
+                       "kept free for such a surge for another 2m30s, and with the 1.0 GiB that it asks for, memory "
                        "would be at 100 %, over the limit of 95 %");
     d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
     d.preemption_threshold.cpu = 1;
