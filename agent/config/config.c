@@ -71,10 +71,10 @@ static const struct {
      "the kernel refuses the trigger otherwise"},
 };
 
-#define BOLD_ALPHA 0.99 /* for the reasons, see docs/decisions/0007-bold-cpu-thresholds.md */
-#define BOLD_BETA 1.0
-#define CAREFUL_ALPHA 0.8
-#define CAREFUL_BETA 0.95
+#define HIGH_ALPHA 0.99 /* for the reasons, see docs/decisions/0007-bold-cpu-thresholds.md */
+#define HIGH_BETA 1.0
+#define LOW_ALPHA 0.8
+#define LOW_BETA 0.95
 
 struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded)
 {
@@ -82,13 +82,13 @@ struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool
     bool auto_alpha = f.alpha == 0, auto_beta = f.beta == 0; /* 0 means auto; 0 cannot be configured as a number */
 
     if (auto_alpha)
-        f.alpha = guarded ? BOLD_ALPHA : CAREFUL_ALPHA;
+        f.alpha = guarded ? HIGH_ALPHA : LOW_ALPHA;
     if (auto_beta)
-        f.beta = guarded ? BOLD_BETA : CAREFUL_BETA;
+        f.beta = guarded ? HIGH_BETA : LOW_BETA;
     if (f.alpha < f.beta)
         return f;
     if (auto_alpha)
-        f.alpha = f.beta > CAREFUL_ALPHA ? CAREFUL_ALPHA : f.beta * CAREFUL_ALPHA / CAREFUL_BETA;
+        f.alpha = f.beta > LOW_ALPHA ? LOW_ALPHA : f.beta * LOW_ALPHA / LOW_BETA;
     else if (auto_beta)
         f.beta = f.alpha + (1 - f.alpha) / 2;
     return f;

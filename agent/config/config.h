@@ -18,9 +18,9 @@
 struct nm_config {
     /* [node] */
     uint64_t memory_bytes;          /* capacity; 0 = auto: MemTotal - system_reserved_memory */
-    uint32_t vcores;                /* capacity; 0 = auto: number of online CPUs. One vcore is CPUs / vcores of a
-                                     * CPU */
-    uint64_t system_reserved_memory_bytes; /* default 5 % of MemTotal, 256 MiB to 2 GiB: UINT64_MAX = auto */
+    uint32_t vcores;                /* capacity; 0 = auto: number of online CPUs. One vcore is the number of
+                                     * online CPUs divided by this number */
+    uint64_t system_reserved_memory_bytes; /* UINT64_MAX = auto: 5 % of MemTotal, from 256 MiB to 2 GiB */
     uint32_t system_reserved_vcores_milli; /* default 0 */
     /* [over-allocation] */
     bool over_allocation;

@@ -2,7 +2,7 @@
 
 /*
  * See settings.h. Only this file combines the configuration, the node's size and the kernel's features. The policy gets
- * plain numbers and booleans. It does not know "auto", nor the features of the backend.
+ * plain numbers and booleans. The policy does not know "auto", nor the features of the backend.
  */
 
 #include "agent/config/settings.h"
@@ -252,9 +252,9 @@ static int resolve_both(const struct nm_config *c, const struct nm_node_sample *
 
 /* Computes all settings. The reserve is always the memory outside of the capacity, since use of the system that exceeds
  * the reserve counts against containers. */
-static int settle(const struct nm_config *c, const struct nm_node_sample *node,
-                  const struct nm_cgroup_backend *backend, bool shrink, struct nm_policy_settings *ret,
-                  char **ret_message)
+static int compute_settings(const struct nm_config *c, const struct nm_node_sample *node,
+                            const struct nm_cgroup_backend *backend, bool shrink, struct nm_policy_settings *ret,
+                            char **ret_message)
 {
     struct nm_policy_settings s = {0};
     struct nm_fractions_cpu cpu;
@@ -292,7 +292,7 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
                               struct nm_policy_settings *ret, char **ret_message)
 {
     assert(c && node && backend && ret);
-    return settle(c, node, backend, false, ret, ret_message);
+    return compute_settings(c, node, backend, false, ret, ret_message);
 }
 
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
@@ -300,7 +300,7 @@ int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample
 {
     _cleanup_free_ char *message = NULL; /* unused: callers of this function need no message */
 
-    return settle(c, node, backend, true, ret, &message);
+    return compute_settings(c, node, backend, true, ret, &message);
 }
 
 /* ---- values of "auto" ------------------------------------------------------------------------ */
