@@ -128,8 +128,7 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
  * with every sample. */
 #define REPORT_AGAIN_USEC (10 * NM_USEC_PER_SEC)
 
-/* Records why a container waits, when the wait begins and when the reason changes. Does not record it in every
- * round. */
+/* Records why a container waits, but only when the wait begins or the reason changes, and not in every round. */
 static void report_waiting(const struct nm_policy_verdict *v, enum nm_reason reason,
                            const struct nm_policy_container *view)
 {
@@ -244,7 +243,7 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
  */
 static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
-    bool starting;
+    bool starts_were_queued;
 
     (void)nm_store_begin(m->store);
     for (size_t i = 0; i < v->n_actions; i++)
@@ -256,10 +255,10 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-after-commit");
     /* Use the order of the policy, so that the first container in the queue starts first. The array of actions does not
      * change in this loop, since ends of containers are handled in other turns. */
-    starting = m->starts.queue.first;
+    starts_were_queued = m->starts.queue.first;
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
-    if (!starting) /* if starts were already queued, the event source for starts is already enabled */
+    if (!starts_were_queued) /* if starts were already queued, the event source for starts is already enabled */
         nm_start_some(m);
     for (size_t i = 0; i < m->live.n; i++)
         nm_persist_snapshot_waiting(m->live.all[i]);

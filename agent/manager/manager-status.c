@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The manager's read-only functions. They copy the manager's state into plain structs, and don't change the state. */
+/* The manager's read-only functions. They copy the manager's state into plain structs and leave the state unchanged. */
 
 #include "agent/journal/containers.h"
 #include "agent/journal/journal.h"

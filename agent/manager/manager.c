@@ -28,7 +28,7 @@
 #include "util/loop.h"
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
-#define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* interval of removals while more ended containers must be removed */
+#define REMOVAL_USEC (50 * NM_USEC_PER_MSEC) /* interval of removals while more ended containers must be removed */
 /* Time of the second sample after the start. CPU use is known from the second sample on, and no opportunistic container
  * starts before it. So the second sample is taken before the end of the period. In a shorter time, the kernel counts
  * too few ticks for an accurate value. */
@@ -108,7 +108,7 @@ static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
         run_housekeeping(m);
         m->timers.housekeeping_due_usec = now + HOUSEKEEPING_USEC;
     }
-    (void)sd_event_source_set_time(s, more ? now + FORGETTING_USEC : m->timers.housekeeping_due_usec);
+    (void)sd_event_source_set_time(s, more ? now + REMOVAL_USEC : m->timers.housekeeping_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 

@@ -194,8 +194,8 @@ static void report_submit(struct nm_recorder *r, struct nm_live_container *l)
         put_event(r, "pause", c);
 }
 
-/* Records the start once. If a container runs again, the trace has no second start: it shows a container that uses less
- * for some time. */
+/* Records the start once. If a container runs again, the trace has no second start, and a replay sees a container that
+ * uses less for some time. */
 static void report_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)

@@ -114,8 +114,8 @@ void nm_limits_set_network(struct nm_live_container *l)
         nm_debug("%s: can't set the network priority: %s", l->c->id, strerror(-r));
 }
 
-/* Returns whether the process still has the initial oom_score_adj of the other type, because nmd died while it changed
- * the container's type. Other values are valid, since an unprivileged process may raise its own score. */
+/* Returns whether the process still has the initial oom_score_adj of the other type. This happens if nmd died while it
+ * changed the container's type. Other values are valid, since an unprivileged process may raise its own score. */
 static bool has_oom_score_of_other_type(const struct nm_live_container *l)
 {
     char path[48], text[16];

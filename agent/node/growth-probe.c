@@ -29,8 +29,8 @@
 /* The time between the two samples of a CPU check. In 50 ms, /proc/stat counts enough ticks for an accurate value. A
  * longer time would delay the action beyond 100 ms after the begin of the surge. */
 #define CPU_CHECK_USEC (50 * NM_USEC_PER_MSEC)
-/* After a CPU check that found no surge, the next one must wait while CPU use continues. The pause doubles from the
- * first to the second value. */
+/* While glances keep showing CPU use over the threshold, CPU checks that find no surge are followed by a pause. The
+ * pause doubles with each such check, from the first to the second value. */
 #define CPU_CHECK_PAUSE_USEC (100 * NM_USEC_PER_MSEC)
 #define CPU_CHECK_PAUSE_MAX_USEC NM_USEC_PER_SEC
 

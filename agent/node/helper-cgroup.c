@@ -6,8 +6,8 @@
  * weights, the helper could take half of the node's CPU from all containers together.
  *
  * The helper's cgroup is beside the slice and not in the slice, because the slice's memory.max is promised to
- * guaranteed containers. The helper's memory must not count against it: the page cache that the kernel holds for a slow
- * client can't be reclaimed.
+ * guaranteed containers. The helper's memory must not count against memory.max: the page cache that the kernel holds
+ * for a slow client can't be reclaimed.
  *
  * The weight is computed as follows. In the hierarchy, the helper competes with the slice. There, a guaranteed
  * container of one CPU is worth the slice's weight divided by the capacity in CPUs. A container of one vcore, YARN's

@@ -51,16 +51,17 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
  * not recognized.
  */
 
-/* Compares is_bytes, the present value of memory.low, with the noted values. Returns true if is_bytes differs from each
- * noted value: an administrator has set memory.low. In this case own_bytes becomes is_bytes. */
-static bool compare_note(struct nm_slice_note *n, uint64_t is_bytes)
+/* Compares present_bytes, the present value of memory.low, with the noted values. Returns true if present_bytes differs
+ * from each noted value: an administrator has set memory.low. In this case own_bytes becomes present_bytes. */
+static bool compare_note(struct nm_slice_note *n, uint64_t present_bytes)
 {
-    if (is_bytes == n->own_bytes)
+    if (present_bytes == n->own_bytes)
         return false;
     for (size_t i = 0; i < NM_ARRAY_SIZE(n->asked_bytes); i++)
-        if (is_bytes == n->asked_bytes[i] && is_bytes > 0) /* nmd never requests less than the administrator's value */
+        /* 0 is not compared, because nmd never requests less than the administrator's value */
+        if (present_bytes == n->asked_bytes[i] && present_bytes > 0)
             return false;
-    *n = (struct nm_slice_note){.own_bytes = is_bytes, .unsaved = true};
+    *n = (struct nm_slice_note){.own_bytes = present_bytes, .unsaved = true};
     return true;
 }
 
@@ -200,10 +201,10 @@ static void on_set(int result, struct nm_cgroup *cg, const char *message, void *
  * value is returned. */
 static uint64_t read_own_low(struct nm_manager *m)
 {
-    uint64_t is;
+    uint64_t present;
 
-    if (nm_cgroup_slice_read_low(m->backend, &is) >= 0)
-        (void)compare_note(&m->slice->note, is);
+    if (nm_cgroup_slice_read_low(m->backend, &present) >= 0)
+        (void)compare_note(&m->slice->note, present);
     return m->slice->note.own_bytes;
 }
 
@@ -255,14 +256,14 @@ static void read_task_limits(struct nm_manager *m)
 static void read_slice_max(struct nm_manager *m)
 {
     _cleanup_close_ int fd = -EBADF;
-    uint64_t is, used;
+    uint64_t present, used;
 
     if (m->backend->slice_fd >= 0)
         fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || nm_cgroup_slice_read_max(m->backend, &is) < 0 || nm_cgroup_read_used(fd, &used) < 0)
+    if (fd < 0 || nm_cgroup_slice_read_max(m->backend, &present) < 0 || nm_cgroup_read_used(fd, &used) < 0)
         return;
-    m->slice->limits.memory_max_bytes = is;
-    m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
+    m->slice->limits.memory_max_bytes = present;
+    m->slice->limit_due = NM_MIN(present, used) > m->settings.capacity.memory_bytes;
     if (m->slice->limit_due)
         m->round.verdict.in_use.memory_bytes = used; /* used until the first round sets it */
 }
@@ -325,7 +326,7 @@ void nm_slice_check_drift(struct nm_manager *m)
 {
     const int low = 1 << NM_CGROUP_DRIFT_MEMORY_LOW;
     char text[32], claimed_text[32];
-    uint64_t is;
+    uint64_t present;
     int drift;
 
     if (m->slice->is_busy)
@@ -333,11 +334,11 @@ void nm_slice_check_drift(struct nm_manager *m)
     drift = nm_cgroup_slice_check_drift(m->backend, &m->slice->limits);
     if (drift <= 0)
         return;
-    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && compare_note(&m->slice->note, is) &&
-        is > m->slice->claimed_bytes) {
+    if (drift & low && nm_cgroup_slice_read_low(m->backend, &present) >= 0 && compare_note(&m->slice->note, present) &&
+        present > m->slice->claimed_bytes) {
         nm_info("memory.low of %s was set to %s by another process, which is more than the %s that its guaranteed "
                 "containers claim; nmd does not change it",
-                m->backend->slice, nm_format_size(is, text, sizeof text),
+                m->backend->slice, nm_format_size(present, text, sizeof text),
                 nm_format_size(m->slice->claimed_bytes, claimed_text, sizeof claimed_text));
         drift &= ~low;
     }

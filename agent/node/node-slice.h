@@ -16,7 +16,7 @@ struct nm_slice {
     struct nm_cgroup_limits limits; /* the limits that were set last */
     struct nm_slice_note note;
     uint64_t claimed_bytes;
-    bool is_busy, again; /* a call that sets limits is in progress; a second call must follow */
+    bool is_busy, again; /* is_busy: a call that sets limits is in progress. again: a second call must follow */
     bool limit_due;      /* memory in use exceeds the reduced capacity, so memory.max is not lowered yet */
 };
 

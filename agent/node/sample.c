@@ -231,7 +231,7 @@ static uint64_t collect(const struct nm_manager *m)
 
 /* ---- a full sample --------------------------------------------------------- */
 
-static void settle_regained(struct nm_live_container *l)
+static void record_regained(struct nm_live_container *l)
 {
     struct nm_resources regained;
 
@@ -324,7 +324,7 @@ int nm_sample_all(struct nm_manager *m)
         nm_sample_live(m->live.all[i], now);
         used_bytes = nm_sub_u64(used_bytes, m->live.all[i]->run.sample.memory_bytes);
         m->live.views[i]->state_samples++;
-        settle_regained(m->live.all[i]);
+        record_regained(m->live.all[i]);
     }
     m->sampled.slice_unowned_bytes = used_bytes;
     sample_links(m, now);

@@ -40,7 +40,7 @@ struct swap_reclaim {
 
 static int update_gain(struct swap_reclaim *p)
 {
-    uint64_t had = p->gained_bytes, sent = p->swap_bytes, swap;
+    uint64_t gained_before = p->gained_bytes, swapped_before = p->swap_bytes, swap;
     struct nm_cgroup_sample s;
     int r = nm_cgroup_sampler_sample(p->sampler, nm_now_usec(), &s);
 
@@ -50,7 +50,7 @@ static int update_gain(struct swap_reclaim *p)
         return r;
     p->gained_bytes = nm_sub_u64(p->before_bytes, s.memory_bytes);
     p->swap_bytes = nm_sub_u64(swap, p->swap_before_bytes);
-    p->n_idle = p->gained_bytes > had || p->swap_bytes > sent ? 0 : p->n_idle + 1;
+    p->n_idle = p->gained_bytes > gained_before || p->swap_bytes > swapped_before ? 0 : p->n_idle + 1;
     return 0;
 }
 
