@@ -382,7 +382,7 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < r->m->live.n; i++)
-        if (!nm_policy_container_is_prepared(r->m->live.views[i]))
+        if (!nm_policy_container_in_preparation(r->m->live.views[i]))
             report_submit(r, r->m->live.all[i]);
     return 0;
 }

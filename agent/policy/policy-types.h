@@ -124,7 +124,7 @@ struct nm_policy_container {
 
 /* Returns whether the container's owner still prepares it. Such a container has only its promise or its position in the
  * queue. */
-static inline bool nm_policy_container_is_prepared(const struct nm_policy_container *v)
+static inline bool nm_policy_container_in_preparation(const struct nm_policy_container *v)
 {
     return v->state < NM_SCHEDULED;
 }

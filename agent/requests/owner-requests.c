@@ -121,12 +121,12 @@ int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id,
     return nm_manager_change(m, owner, id, &(struct nm_change){.blob = blob}, ret_problem);
 }
 
-static struct nm_live_container *find_prepared(struct nm_manager *m, const char *owner, const char *id,
-                                               struct nm_problem *p)
+static struct nm_live_container *find_in_preparation(struct nm_manager *m, const char *owner, const char *id,
+                                                     struct nm_problem *p)
 {
     struct nm_live_container *l = find_live(m, owner, id, p);
 
-    if (!l || nm_policy_container_is_prepared(&l->c->view))
+    if (!l || nm_policy_container_in_preparation(&l->c->view))
         return l;
     (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
                          "Container %s is %s, and no longer NEW or LOCALIZING.", id, nm_state_word(l->c->view.state));
@@ -136,7 +136,7 @@ static struct nm_live_container *find_prepared(struct nm_manager *m, const char 
 int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
                         struct nm_problem *ret_problem)
 {
-    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_in_preparation(m, owner, id, ret_problem);
 
     if (!l)
         return ret_problem->outcome;
@@ -147,7 +147,7 @@ int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id,
 
 int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)
 {
-    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_in_preparation(m, owner, id, ret_problem);
 
     if (!l)
         return ret_problem->outcome;
@@ -161,7 +161,7 @@ int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id,
 int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
                               struct nm_problem *ret_problem)
 {
-    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_in_preparation(m, owner, id, ret_problem);
 
     if (!l)
         return ret_problem->outcome;
@@ -173,7 +173,7 @@ int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const cha
 int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, const struct nm_move *move,
                     struct nm_problem *ret_problem)
 {
-    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_in_preparation(m, owner, id, ret_problem);
 
     return l ? nm_change_move(l, move, ret_problem) : (int)ret_problem->outcome;
 }

@@ -30,7 +30,7 @@ static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
         const struct nm_container *c = m->live.all[i]->c;
         const struct nm_policy_container *v = &c->view;
 
-        if (nm_policy_container_is_prepared(v)) {
+        if (nm_policy_container_in_preparation(v)) {
             ret->preparing++;
             continue;
         }

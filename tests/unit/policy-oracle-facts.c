@@ -40,7 +40,7 @@ double facts_estimate(const struct facts *f, const struct nm_policy_container *v
 
 static void gather_view(struct facts *f, const struct nm_policy_container *v, double shown[2])
 {
-    if (nm_policy_container_is_prepared(v))
+    if (nm_policy_container_in_preparation(v))
         return; /* no round concerns this container */
     if (queued(v)) {
         f->n_queued += v->type == NM_OPPORTUNISTIC;

@@ -511,7 +511,7 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
     bool plain = true, over = f->s->over_allocation, empty = true, paused = false;
 
     for (size_t i = 0; i < f->in->n_views; i++) {
-        empty = empty && (queued(f->in->views[i]) || nm_policy_container_is_prepared(f->in->views[i]));
+        empty = empty && (queued(f->in->views[i]) || nm_policy_container_in_preparation(f->in->views[i]));
         paused = paused || f->in->views[i]->state == NM_PAUSED;
     }
     if (paused || (!empty && f->n_queued > 1) || f->n_guaranteed_queued > 0)
@@ -579,8 +579,8 @@ static const char *check_wait(struct oracle *o, const struct facts *f, const str
 
 static bool is_active(const struct nm_policy_container *v)
 {
-    return v->type == NM_OPPORTUNISTIC && !queued(v) && !nm_policy_container_is_prepared(v) && v->state != NM_PAUSED &&
-           v->state != NM_KILLING && v->state != NM_COMPLETED;
+    return v->type == NM_OPPORTUNISTIC && !queued(v) && !nm_policy_container_in_preparation(v) &&
+           v->state != NM_PAUSED && v->state != NM_KILLING && v->state != NM_COMPLETED;
 }
 
 static void note_moves(struct oracle *o, const struct facts *f)

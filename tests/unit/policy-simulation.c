@@ -320,7 +320,7 @@ static void resume_done(struct simulation *w, struct inhabitant *c)
 static bool arrive_in_state(struct simulation *w, struct inhabitant *c)
 {
     struct nm_policy_container *v = &c->view;
-    bool passing = nm_policy_container_is_prepared(v) || (v->state == NM_SCHEDULED && v->admitted) ||
+    bool passing = nm_policy_container_in_preparation(v) || (v->state == NM_SCHEDULED && v->admitted) ||
         v->state == NM_PAUSING ||
                    v->state == NM_RESUMING || v->state == NM_KILLING;
 
@@ -336,7 +336,7 @@ static bool arrive_in_state(struct simulation *w, struct inhabitant *c)
         resume_done(w, c);
     else if (v->state == NM_KILLING || c->fails)
         leave(w, c);
-    else if (nm_policy_container_is_prepared(v))
+    else if (nm_policy_container_in_preparation(v))
         enter(w, c, NM_SCHEDULED);
     else
         enter(w, c, NM_RUNNING);

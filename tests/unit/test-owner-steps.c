@@ -73,9 +73,9 @@ static void continue_after_death(struct manager_fixture *w)
 
     manager_fixture_start(w);
     c = find_or_submit(w);
-    if (nm_policy_container_is_prepared(&c->view) && !c->log_dir)
+    if (nm_policy_container_in_preparation(&c->view) && !c->log_dir)
         assert_int_equal(nm_manager_move(w->m, OWNER, ID, &move, &p), 0);
-    if (nm_policy_container_is_prepared(&c->view))
+    if (nm_policy_container_in_preparation(&c->view))
         assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
     if (nm_lists_live_of(c))
         end_it(w, nm_lists_live_of(c));
