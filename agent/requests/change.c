@@ -27,7 +27,7 @@ struct change_request {
     struct nm_resources request;
     uint32_t vcores_milli;
     const struct nm_blob *blob;
-    bool moves, sized; /* moves: the type changes. sized: the request has a size, even if it is the present size */
+    bool changes_type, has_size; /* has_size: the request has a size, even if it is the present size */
 };
 
 static struct change_request change_request_of(const struct nm_live_container *l, const struct nm_caller *who)
@@ -58,11 +58,11 @@ static void advise(const struct nm_live_container *l, const struct change_reques
 {
     const char *id = l->c->id;
 
-    if (w->moves && w->type == NM_GUARANTEED)
+    if (w->changes_type && w->type == NM_GUARANTEED)
         (void)snprintf(buf, size,
                        "It stays opportunistic. Promote it when other containers have ended ('nmctl list' shows them), "
                        "or make it smaller first ('nmctl update --memory SIZE --vcores N %s').", id);
-    else if (w->moves)
+    else if (w->changes_type)
         (void)snprintf(buf, size,
                        "It stays guaranteed. Demote it when the queue is shorter ('nmctl list --state queued').");
     else
@@ -77,12 +77,12 @@ static int check_room(struct nm_live_container *l, const struct change_request *
 {
     static const struct nm_caller owner = {.admin = true};
     struct nm_manager *m = l->m;
-    bool queues = w->moves && w->type == NM_OPPORTUNISTIC && nm_policy_container_is_waiting(&l->c->view);
+    bool queues = w->changes_type && w->type == NM_OPPORTUNISTIC && nm_policy_container_is_waiting(&l->c->view);
     enum nm_reason reason = NM_REASON_NONE;
     char instead[256];
 
     advise(l, w, instead, sizeof instead);
-    if (w->sized || queues || (w->moves && w->type == NM_GUARANTEED))
+    if (w->has_size || queues || (w->changes_type && w->type == NM_GUARANTEED))
         reason = nm_policy_check_request(&m->settings, m->live.views, m->live.n, w->type, &w->request,
                                          l->c->view.cpu_is_share, &l->c->view);
     if (reason != NM_REASON_NONE && (reason != NM_REASON_QUEUE_FULL || queues))
@@ -103,7 +103,7 @@ static int check(struct nm_live_container *l, const struct change_request *w, st
 {
     int r = check_room(l, w, p);
 
-    if (r == 0 && w->sized) {
+    if (r == 0 && w->has_size) {
         nm_sample_live(l, nm_now_usec());
         r = check_shrink(l, w->request.memory_bytes, p);
     }
@@ -136,23 +136,23 @@ static void commit(struct nm_live_container *l, const struct change_request *w)
     struct nm_manager *m = l->m;
 
     (void)nm_store_begin(m->store);
-    if (w->sized)
+    if (w->has_size)
         record(l, NM_DECISION_UPDATE, w);
-    if (w->sized && w->moves) {
+    if (w->has_size && w->changes_type) {
         nm_record_acted(l);
         nm_record_effective(l);
     }
-    if (w->moves)
+    if (w->changes_type)
         record(l, w->type == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, w);
-    if (w->sized || w->moves)
+    if (w->has_size || w->changes_type)
         (void)nm_persist_journal(l);
     if (w->blob)
         (void)nm_store_put_blob(m->store, l->c);
     nm_record_store_result(m, nm_store_commit(m->store));
     (void)nm_persist_snapshot(l);
-    if (w->moves)
+    if (w->changes_type)
         NM_FAULT("type-journalled");
-    if (w->sized)
+    if (w->has_size)
         NM_FAULT("update-journalled");
 }
 
@@ -161,12 +161,13 @@ static void carry_out(struct nm_live_container *l, const struct change_request *
     struct nm_policy_container *v = &l->c->view;
 
     nm_limits_apply(l);
-    if (w->moves)
+    if (w->changes_type)
         nm_limits_set_priority(l);
     nm_record_acted(l);
     nm_record_effective(l);
     /* A guaranteed container is never paused by the policy: resume a container that the policy has paused. */
-    if (w->moves && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) && !v->user_paused) {
+    if (w->changes_type && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) &&
+        !v->user_paused) {
         record(l, NM_DECISION_RESUME, &(struct change_request){.who = w->who});
         nm_act_resume(l);
     }
@@ -187,7 +188,7 @@ static int change(struct nm_live_container *l, const struct change_request *w, s
     l->c->view.request = w->request;
     l->c->vcores_milli = w->vcores_milli;
     commit(l, w);
-    if (w->sized || w->moves)
+    if (w->has_size || w->changes_type)
         carry_out(l, w);
     return 0;
 }
@@ -219,7 +220,7 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "execution_type", nm_execution_type_name(to),
                               "Container %s is %s already.", l->c->id, nm_execution_type_name(to));
     w.type = to;
-    w.moves = true;
+    w.changes_type = true;
     r = change(l, &w, p);
     return r == 0 ? nm_persist_answer(m, l->c->id, to == NM_GUARANTEED ? "is promoted" : "is demoted", p) : r;
 }
@@ -249,7 +250,7 @@ static int set_size(struct nm_manager *m, struct change_request *w, uint64_t mem
         w->request.cpu_millicores = nm_submit_millicores(m, vcores_milli);
         w->vcores_milli = vcores_milli;
     }
-    w->sized = memory_bytes || vcores_milli;
+    w->has_size = memory_bytes || vcores_milli;
     return 0;
 }
 
@@ -286,10 +287,10 @@ int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, stru
     w.blob = c->blob;
     if (c->type) {
         w.type = *c->type;
-        w.moves = w.type != l->c->view.type;
+        w.changes_type = w.type != l->c->view.type;
     }
     r = set_size(l->m, &w, c->memory_bytes, c->vcores_milli, ret_problem);
-    if (r == 0 && (w.moves || w.sized) && l->c->view.state == NM_KILLING)
+    if (r == 0 && (w.changes_type || w.has_size) && l->c->view.state == NM_KILLING)
         r = nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
                            "Container %s is being killed.", l->c->id);
     return r == 0 ? change(l, &w, ret_problem) : r;

@@ -436,7 +436,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
     nm_record_store_result(m, r);
     NM_FAULT("submit-journalled");
     if (r < 0) {
-        /* The store may repeat a failed write later. As the client gets a refusal, delete the row. */
+        /* The client gets a refusal, but the store may repeat the failed write later. So delete the row. */
         (void)nm_store_delete_container(m->store, c->id);
         return nm_persist_refuse(m, r, p);
     }
