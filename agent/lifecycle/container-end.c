@@ -185,7 +185,7 @@ static bool was_global_oom(const struct nm_live_container *l)
 
 /* Corrects the cause if the exit reason differs from the reason of the kill, for example because the kernel's OOM
  * killer was faster than nmd. */
-static void settle_cause(struct nm_live_container *l)
+static void correct_cause(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
     bool reported = l->decision.kind == NM_DECISION_KILL && l->decision.reason == NM_REASON_KERNEL_OOM;
@@ -237,7 +237,7 @@ void nm_end_classify(struct nm_live_container *l)
                        "systemd stopped its scope without a request from nmd (systemctl stop, or shutdown of the "
                        "host)");
     }
-    settle_cause(l);
+    correct_cause(l);
     if (c->exit_reason == NM_EXIT_SIGNALED && !c->message[0] && is_external_signal(c->exit_signal))
         (void)snprintf(c->message, sizeof c->message,
                        "SIG%s was not sent by nmd: it came from outside (kill, systemctl kill), or from the container",

@@ -47,16 +47,16 @@ static void now_resumed(struct nm_live_container *l)
 
 /* Writes the container's cgroup.freeze again after another process has changed it. If another process has frozen the
  * whole slice, the container's own cgroup.freeze is unchanged, and nmd does nothing. */
-static void put_back_freeze(struct nm_live_container *l, bool frozen)
+static void restore_freeze(struct nm_live_container *l, bool frozen)
 {
-    bool is;
+    bool is_frozen;
 
-    if (nm_cgroup_read_freeze(l->cg, &is) < 0 || is == frozen)
+    if (nm_cgroup_read_freeze(l->cg, &is_frozen) < 0 || is_frozen == frozen)
         return;
     l->m->counters.drift_repairs++;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
-                     "%s was %s by another process; nmd undoes this (to keep it, use nmctl %s)",
-                     l->c->id, is ? "frozen" : "thawed", is ? "pause" : "resume");
+                     "%s was %s by another process; nmd restores the earlier state; to change the state, use nmctl %s",
+                     l->c->id, is_frozen ? "frozen" : "thawed", is_frozen ? "pause" : "resume");
     (void)nm_cgroup_freeze(l->cg, frozen);
 }
 
@@ -73,9 +73,9 @@ void nm_container_events_observe(struct nm_live_container *l)
     else if (r >= 0 && !e.frozen && l->c->view.state == NM_RESUMING)
         now_resumed(l);
     else if (r >= 0 && e.frozen && l->c->view.state == NM_RUNNING)
-        put_back_freeze(l, false);
+        restore_freeze(l, false);
     else if (r >= 0 && !e.frozen && l->c->view.state == NM_PAUSED)
-        put_back_freeze(l, true);
+        restore_freeze(l, true);
     if (r == -ENOENT || (r >= 0 && !e.populated))
         nm_end_is_empty(l);
 }

@@ -35,10 +35,10 @@ int nm_start_open_shim(struct nm_manager *m)
 
 /*
  * Journals the shim before its gate opens. After that, the start can't be undone, so a restarted nmd must know which
- * shim has passed its gate. This is in the journal, or in the container's snapshot beside the shim's record. If neither
- * the journal nor the snapshot can be written (a full disk), the start is given up. If the journal was written, the
- * snapshot is written after the gate opens. It is unlikely that nmd dies and the journal is lost at the same moment, so
- * the command does not wait for a second file.
+ * shim has passed its gate. Either the journal or the container's snapshot, which is beside the shim's record, names
+ * the shim. If neither the journal nor the snapshot can be written (a full disk), the start is given up. If the journal
+ * was written, the snapshot is written after the gate opens. It is unlikely that nmd dies and the journal is lost at
+ * the same moment, so the command does not wait for a second file.
  */
 static int persist_before_gate(struct nm_live_container *l, bool *ret_copied)
 {

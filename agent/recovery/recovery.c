@@ -180,7 +180,7 @@ static bool waited_through_reboot(struct finding *f, const struct nm_container *
            (!c->view.admitted || c->cgroup_inode == 0) && !nm_launch_gate_was_open(dir);
 }
 
-static void queue_anew(struct nm_container *c)
+static void queue_again(struct nm_container *c)
 {
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->submitted_realtime_usec);
 
@@ -217,7 +217,7 @@ static void complete_from_snapshot(struct nm_live_container *l, const char *dir)
 /* Determines whether the command of an admitted container has started. The shim's record or the gate file may be newer
  * than the journal. Returns true if neither the record nor the gate file exists, so that the shim has not passed its
  * gate. */
-static bool settle_launch(struct nm_live_container *l, const char *dir)
+static bool determine_launch(struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
     struct nm_launch_record record;
@@ -242,9 +242,9 @@ static bool settle_launch(struct nm_live_container *l, const char *dir)
  * frozen it and must thaw it. */
 static bool is_frozen_itself(const struct nm_live_container *l, const struct nm_cgroup_events *e)
 {
-    bool is;
+    bool is_set;
 
-    return e->frozen && nm_cgroup_read_freeze(l->cg, &is) >= 0 && is;
+    return e->frozen && nm_cgroup_read_freeze(l->cg, &is_set) >= 0 && is_set;
 }
 
 static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *e)
@@ -254,7 +254,7 @@ static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *
 
 /* Determines the container's state. The kernel shows whether the container is frozen, and the journal has the intended
  * state. l->todo is set to the action that is still missing, and resume_actions() carries it out later. */
-static void settle_state(struct nm_live_container *l)
+static void determine_state(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
     struct nm_policy_container *v = &l->c->view;
@@ -338,10 +338,10 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
     complete_from_snapshot(l, dir);
     shim_gone = adopt_shim(l, dir) == -ESRCH;
     nm_container_events_exclude_shim(l);
-    at_gate = c->view.state <= NM_SCHEDULED && settle_launch(l, dir);
+    at_gate = c->view.state <= NM_SCHEDULED && determine_launch(l, dir);
     nm_run_phase_set(&l->phase, at_gate ? (shim_gone ? NM_RUN_WITHDRAWN : NM_RUN_AT_GATE)
                                         : (shim_gone ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED));
-    settle_state(l);
+    determine_state(l);
     trust_next_sample(f->m, &c->view);
     f->adopted++;
 }
@@ -412,7 +412,8 @@ static void recover_one(struct nm_container *c, void *userdata)
     }
     m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
     if (!bring_up_to_date(f, &c)) {
-        end_unseen(f, c, "the journal was damaged and its end is unknown; its last known state was recorded");
+        end_unseen(f, c, "the journal was damaged, and the container's end is unknown; its last known state was "
+                         "recorded");
         return;
     }
     if (c->view.state != NM_COMPLETED)
@@ -426,7 +427,7 @@ static void recover_one(struct nm_container *c, void *userdata)
     } else if (m->journal.opened.same_boot) {
         adopt_container(f, c);
     } else if (waited_through_reboot(f, c)) {
-        queue_anew(c);
+        queue_again(c);
         adopt_container(f, c);
     } else {
         after_reboot(f, c);

@@ -165,7 +165,7 @@ is "a container that was killed in the queue does not return after the flipped b
 is "a container that is only known as queued is lost instead of started again after the flipped byte" \
     "$(end_of earlier) $(runs_of earlier)" "COMPLETED null lost 0"
 like "explain says why no newer data of the lost container are known" \
-    "$(field_of earlier .message)" "the journal was damaged and its end is unknown"
+    "$(field_of earlier .message)" "the journal was damaged, and the container's end is unknown"
 is "no container runs twice after the flipped byte" "$(runs_of lately) $(runs_of pausing)" "1 1"
 nmctl kill --now pausing first >/dev/null
 
