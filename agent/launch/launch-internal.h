@@ -10,12 +10,15 @@
 #include "agent/launch/output.h"
 #include "agent/launch/shim.h"
 
-/* ---- output-drain.c -------------------------------------------------------------------------- Saves the last output
- * of a container that is killed. The shim is in the same cgroup and is killed with it, perhaps before it has copied the
- * newest output from the pipes to the log. A pipe exists as long as one of its ends is open. So nmd opens the pipes
- * before the kill, and writes their remaining content to the log after the shim has exited. nmd keeps the pipes open
- * only for this time: it uses two descriptors for each container that is being killed, and no descriptors for running
- * containers. */
+/*
+ * ---- output-drain.c --------------------------------------------------------------------------
+ *
+ * Saves the last output of a container that is killed. The shim is in the same cgroup and is killed together with the
+ * command, perhaps before it has copied the newest output from the pipes to the log. A pipe exists as long as one of
+ * its ends is open. So nmd opens the pipes before the kill, and writes their remaining content to the log after the
+ * shim has exited. nmd keeps the pipes open only for this time: it uses two descriptors for each container that is
+ * being killed, and no descriptors for running containers.
+ */
 
 struct nm_output_drain {
     char *log_dir; /* owned; NULL: no pipes are open */

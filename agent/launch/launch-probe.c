@@ -3,7 +3,7 @@
 /*
  * Tests whether containers can have separate namespaces on this host. User namespaces may be disabled
  * (user.max_user_namespaces = 0), nmd may run in a container whose seccomp filter refuses them, or nmd may lack a
- * capability. The test runs once the same code that confines containers.
+ * capability. The test is one run of the code that confines containers.
  */
 
 #include "agent/launch/launch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See output-times.h. The shim uses this code to write the times. nmd uses it to read the times, and to write the last
- * output of a killed shim. As the shim is linked with it, this file uses only libc. */
+ * output of a killed shim. This file uses only libc, because the shim is linked with it. */
 
 #include "agent/launch/output-times.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See output.h. The shim uses this code to write output. nmd uses it to write the output that a killed shim has left in
- * its pipes. As the shim is linked with it, this file uses only libc. */
+ * its pipes. This file uses only libc, because the shim is linked with it. */
 
 #include "agent/launch/output.h"
 

@@ -7,7 +7,7 @@
  *
  * The shim and nmd may have different versions, because a shim runs as long as its command, and nmd may be upgraded
  * meanwhile. So the record is text, and unknown keys are skipped. All other faults are -EBADMSG: a repeated key, a
- * missing key of the phase, a number out of range. As the shim is linked with this code, it uses only libc.
+ * missing key of the phase, a number out of range. This file uses only libc, because the shim is linked with it.
  */
 
 #include "agent/launch/record.h"

@@ -12,7 +12,7 @@
  *     processes in the namespace to trace processes outside, or to use their /proc/PID/root. With the user namespace,
  *     an nmd without CAP_SYS_ADMIN can also make the mounts.
  *
- * The owner of the user namespace is root. An owner can enter its namespace with all capabilities, and as all ids are
+ * The owner of the user namespace is root. An owner can enter its namespace with all capabilities. Because all ids are
  * mapped, these capabilities would apply to root's files. No process of the container has a capability, and
  * no_new_privs keeps set-user-ID programs from gaining capabilities. So a container that is allowed to gain privileges
  * gets no separate namespaces.
