@@ -28,7 +28,8 @@ struct nm_live_container *nm_lists_live_of(const struct nm_container *c); /* NUL
  * slots are used. */
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);
 void nm_lists_report_unkillable(struct nm_manager *m); /* reports the number of unkillable containers to health */
-/* Removes an ended container with its row and its files, even if its result is kept for an owner. */
+/* Removes an ended container with its row and its files. The result of the container must not be kept for an owner
+ * (keep_result). */
 void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c);
 /* Removes some ended containers that are older than the configured time or exceed the limits on their number. Returns
  * true if there may be more of them. */

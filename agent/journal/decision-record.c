@@ -181,8 +181,8 @@ static void fill_queue_reason(struct nm_decision *d, const struct nm_policy_verd
         fill_used(d, v, &v->queue_used);
 }
 
-/* Closes the container's previous record, as a container has one record at a time. Outcomes that are still open can no
- * longer be measured. */
+/* Closes the container's open record, because a container has only one open record at a time. The outcome of the closed
+ * record can no longer be measured. */
 static void supersede(struct nm_live_container *l)
 {
     if (l->decision_open)
@@ -322,8 +322,8 @@ static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
     d->queue_length = claims.queued;
 }
 
-/* Joins repeated refusals into one record with a count: a refused client often retries many times a second, which would
- * hide pauses and kills. The record has the figures of the last refusal. */
+/* Joins repeated refusals into one record with a count: a refused client often retries many times a second, and so many
+ * records would hide pauses and kills. The record has the figures of the last refusal. */
 static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
 {
     d->n_times = 1;
@@ -376,8 +376,8 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
 }
 
 /* Records a squeeze. A squeeze concerns all opportunistic containers, so the record names no container. `predicted` has
- * the limit, which is 0 when the squeeze is lifted. Every subscriber is notified, but the beneficiary is in the record
- * only, which only administrators see. */
+ * the limit, which is 0 when the squeeze is lifted. Every subscriber is notified of the squeeze. The container that
+ * benefits is only in the record, which only administrators may read. */
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     struct nm_decision d = {.kind = NM_DECISION_SQUEEZE,

@@ -23,9 +23,9 @@ void nm_durable_load(struct nm_manager *m);
 /* Replaces a damaged journal: sets it aside and writes all known state to a new one. Within a transaction this call has
  * no effect, and a later call replaces the journal. */
 void nm_journal_replace(struct nm_manager *m);
-/* Logs that the journal was damaged or removed and how many containers and decisions could be read from it, and
- * sends this as an event of the node. rest: appended to this sentence, such as "; a new one has all containers in it
- * that nmd knows". */
+/* Logs that the journal was damaged or removed, with the numbers of containers and decisions that could be read from
+ * it, and publishes the same sentence as an event of the node. rest: the end of the sentence, such as "; a new journal
+ * has all containers that nmd knows". */
 void nm_journal_report_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest);
 
 /* ---- saved-history.c: history of the node's last day, and ended applications -------------------------- */

@@ -88,17 +88,17 @@ static int grow_apps(struct nm_manager *m)
 
 /* Returns the slot of the application without live containers that was used least recently. Returns 0, the slot for
  * containers without an application, if all applications have live containers. */
-static uint32_t least_wanted_app(const struct nm_manager *m)
+static uint32_t least_recently_used_app(const struct nm_manager *m)
 {
-    _cleanup_free_ bool *wanted = calloc(m->apps.n, sizeof *wanted);
+    _cleanup_free_ bool *has_live = calloc(m->apps.n, sizeof *has_live);
     uint32_t least = 0;
 
-    if (!wanted)
+    if (!has_live)
         return 0;
     for (size_t i = 0; i < m->live.n; i++)
-        wanted[m->live.views[i]->app] = true;
+        has_live[m->live.views[i]->app] = true;
     for (uint32_t a = 1; a < m->apps.n; a++)
-        if (!wanted[a] && (least == 0 || m->apps.all[a].seen_usec < m->apps.all[least].seen_usec))
+        if (!has_live[a] && (least == 0 || m->apps.all[a].seen_usec < m->apps.all[least].seen_usec))
             least = a;
     return least;
 }
@@ -122,7 +122,7 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
 
     if (m->apps.n < m->apps.size || (m->apps.size < NM_APPS_MAX && grow_apps(m) >= 0))
         return (uint32_t)m->apps.n++;
-    slot = least_wanted_app(m);
+    slot = least_recently_used_app(m);
     if (slot == 0) {
         if (m->apps.n == NM_APPS_MAX)
             report_apps_full(m, name);
@@ -202,7 +202,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
 
 /* Detaches a worker that is still reclaiming. The worker exits when the reclaim is complete, and nmd then only reaps
  * it. */
-static void leave_worker(struct nm_live_container *l)
+static void detach_worker(struct nm_live_container *l)
 {
     if (l->reclaim_child) {
         (void)sd_event_source_set_userdata(l->reclaim_child, NULL);
@@ -223,7 +223,7 @@ static void live_done(struct nm_live_container *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     l->end_source = sd_event_source_disable_unref(l->end_source);
-    leave_worker(l);
+    detach_worker(l);
     l->events_watch = nm_cgroup_watch_free(l->events_watch);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     l->sampler = nm_cgroup_sampler_free(l->sampler);
@@ -316,10 +316,9 @@ void nm_lists_remove_live(struct nm_live_container *l)
         nm_lists_report_unkillable(m);
 }
 
-/* Results kept for an owner are limited when a container is submitted (user-limits.c), and not in this file.
- *
- * Computes how many ended containers of each user exceed the limit. At most NM_ENDED_MAX / NM_ENDED_PER_USER users can
- * reach this limit, and a few more users whose containers were added since the last check. */
+/* How many ended containers of each user exceed NM_ENDED_PER_USER. At most NM_ENDED_MAX / NM_ENDED_PER_USER users can
+ * reach this limit, and a few more users whose containers were added since the last check. Containers whose results are
+ * kept for an owner do not count here: they are limited when a container is submitted (user-limits.c). */
 struct excess {
     struct {
         uid_t uid;
