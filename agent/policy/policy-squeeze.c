@@ -65,9 +65,9 @@ static uint64_t squeeze_floor(const struct nm_round *r)
  *              samples in a row
  *   tightened  by half with each further such sample, down to the floor
  *   loosened   after `patience` calm samples, or immediately if the quota isn't used up. The quota is
- *              doubled below half of the quota that was too large, else raised by a quarter, and
- *              lifted where each container could have the whole node. If the stall returns, patience
- *              doubles
+ *              doubled if it isn't used up, or if it is below half of the quota that was too large;
+ *              otherwise it is raised by a quarter. It is lifted where each container could have the
+ *              whole node. If the stall returns, patience doubles
  *   in vain    when the stall continues at the floor: the stall is the container's own, and becomes
  *              its base value. The squeeze is lifted immediately and no squeeze begins for a time. This
  *              time doubles each time the squeeze is in vain again

@@ -75,7 +75,7 @@ static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
 }
 
 /* Opens the file, or a new file in place of a damaged file, or a database in memory. */
-static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
+static int connect_or_use_memory(struct nm_store *s, struct nm_store_opened *o)
 {
     int r = nm_wal_mark_check(s->path, s->boot_id, &o->log_frames, &o->log_promised);
 
@@ -190,7 +190,7 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
     if (!s || asprintf(&s->path, "%s/" NM_STORE_FILE, dir) < 0)
         return -ENOMEM;
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);
-    r = connect_somehow(s, &o);
+    r = connect_or_use_memory(s, &o);
     if (r < 0) {
         nm_store_disconnect(s); /* no write has to be flushed, and nmd does not own the file */
         return r;
@@ -214,7 +214,7 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
     old = nm_store_detach(s);
     r = set_aside(s->path, o.set_aside, sizeof o.set_aside);
     s->retry_usec = 0;
-    r = r < 0 ? r : connect_somehow(s, &o);
+    r = r < 0 ? r : connect_or_use_memory(s, &o);
     if (r >= 0)
         nm_store_salvage(s, old, &o.saved);
     (void)sqlite3_close(old);

@@ -3,10 +3,11 @@
 
 /*
  * A file beside the journal that records the length of its log. SQLite's log (nmd.db-wal) is a row of frames with
- * checksums, and SQLite ignores all frames after the first wrong frame. So one flipped byte silently undoes all changes
- * since the last checkpoint. So after each commit nmd.db-mark stores the identity of the log (its salt) and its number
- * of frames; a log with fewer sound frames has lost committed changes. The mark is written without sync. The mark
- * survives a crash of nmd. After a crash of the host, which may lose the newest writes, the mark is ignored.
+ * checksums, and SQLite ignores all frames after the first wrong frame. One flipped byte thus silently undoes all
+ * changes since the last checkpoint. Therefore, after each commit, nmd writes the identity of the log (its salt) and
+ * its number of frames to nmd.db-mark. A log with fewer sound frames has lost committed changes. The mark is written
+ * without sync. The mark survives a crash of nmd. After a crash of the host, which may lose the newest writes, the mark
+ * is ignored.
  */
 
 #include <stdbool.h>
