@@ -153,8 +153,7 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
     kill_group(s);
     read_output(s);
     close_output(s);
-    /* Report the time-out now, not at the script's end: the script may hang in the kernel, which may be the cause of
-     * the time-out. */
+    /* Report the time-out now, not at the script's end: a script that hangs in the kernel may never end. */
     report(s);
     return 0;
 }

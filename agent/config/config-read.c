@@ -257,7 +257,7 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
     if (r > 0 && !s.refusals.text) {
-        /* Only inih has found an error, so it is an error of the grammar, such as a line whose only '=' is in a
+        /* Only inih has found an error. So the error is one of the grammar, such as a line whose only '=' is in a
          * comment. inih continues after an error, and returns the line number of the first error. */
         for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
             s.at = take_line(&s, s.at);

@@ -206,7 +206,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name); /* unlike alphasort(), independent of the locale */
 }
 
-/* The paths of the drop-ins. `sources` has pointers to them, so they must exist until the whole configuration was
+/* The paths of the drop-ins. `sources` points to these paths, so the paths must exist until the whole configuration was
  * checked. */
 struct names {
     struct dirent **entries;

@@ -10,7 +10,7 @@
  *
  * nmd does not wait for the exec of the shim (as vfork() would), for two reasons. nmd can set limits and write the
  * journal meanwhile. And after the exec, nmd may not get a CPU until the shim sleeps. The child's pid, cgroup and start
- * time don't change at the exec. As nmd has only one thread, the child is a complete copy of nmd, so it may do slow
+ * time don't change at the exec. Because nmd has only one thread, the child is a complete copy of nmd and may do slow
  * work: it queries the name services.
  *
  * nmd keeps the shim's program open. While nmd is running, a package upgrade may replace the file with a version that

@@ -166,10 +166,10 @@ static void record_queue_reasons(struct nm_manager *m, const struct nm_policy_ve
 }
 
 /*
- * Runs the shadow policy. In shadow mode, nmd acts on the policy without over-allocation, which takes no resources
- * back. This function runs a second policy with over-allocation, and records what nmd would have done. The second
- * policy gets the same containers in each round, so its decision about a container is recorded only if it differs from
- * the last recorded decision.
+ * Runs the shadow policy. In shadow mode, nmd acts on the policy without over-allocation, which takes resources back
+ * only to make room for guaranteed containers. This function runs a second policy with over-allocation, and records
+ * what nmd would have done. The second policy gets the same containers in each round, so its decision about a container
+ * is recorded only if it differs from the last recorded decision.
  */
 static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input *in)
 {

@@ -64,7 +64,8 @@ static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t be
         add(t, "there is no fresh sample of the node, and without a fresh sample nmd takes no memory back. nmd's log "
                "has the reason.");
     else if (o->shadow)
-        add(t, "the node is in shadow mode, in which nmd only records its decisions ('nmctl explain').");
+        add(t, "the node is in shadow mode, in which nmd records decisions to take memory back, but does not carry "
+               "them out ('nmctl explain').");
     else if (!s->over_allocation)
         add(t, "over-allocation is off ([over-allocation] enabled), so containers keep the resources of their "
                "requests.");

@@ -34,8 +34,8 @@
 #define LEAST_USEC (200 * NM_USEC_PER_MSEC)
 /* beta - alpha divided by this number is reclaimed beyond the need. */
 #define MARGIN_DIVISOR 8
-/* Growth is averaged over at least this time, since a single jump may not continue. A surge continues to jump, which
- * shows in the next two or three extra samples. */
+/* Growth is averaged over at least this time, since a single jump may not continue. In a surge, use continues to jump,
+ * as the next two or three extra samples show. */
 #define GROWTH_USEC (250 * NM_USEC_PER_MSEC)
 
 /* Returns a * b / c without overflow of the product; saturates. */

@@ -327,9 +327,9 @@ struct nm_policy_memory {
     uint64_t kills_usec[64]; /* a ring of the newest kill times; 0: empty entry */
 };
 
-/* A class for the growth of memory in use since the newest sample. The growth is measured at node level only, which
- * takes little time. nmd's growth probe and the simulator use this class to decide whether to take another sample
- * immediately. */
+/* A class for the growth of memory in use since the newest sample. The growth is measured at node level only, since
+ * such a measurement takes little time. nmd's growth probe and the simulator use this class to decide whether to take
+ * another sample immediately. */
 enum nm_growth {
     NM_GROWTH_SMALL,
     NM_GROWTH_LARGE,  /* a large part of the capacity, at any level of use */

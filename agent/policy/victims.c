@@ -9,10 +9,10 @@
  *  3. Chosen candidates that turn out to be unnecessary (a later candidate yields much more) are
  *     spared again, beginning with the last one of the order.
  *
- * "fewest-victims" chooses the largest candidate first, which gives the smallest number of victims, and then exchanges
- * the last victim for the smallest candidate that still suffices. (The least excess over all sets of that size is a
- * subset-sum problem; for one victim the result is exact.) "app-fair" keeps the applications in a heap, since an
- * application's holdings shrink with every victim. The run time is O(n log n).
+ * "fewest-victims" chooses the largest candidates first, because this order gives the smallest number of victims. Then
+ * the last victim is exchanged for the smallest candidate that still suffices. (The least excess over all sets of that
+ * size is a subset-sum problem; for one victim the result is exact.) "app-fair" keeps the applications in a heap, since
+ * an application's holdings shrink with every victim. The run time is O(n log n).
  */
 
 #include "agent/policy/round.h"

@@ -250,8 +250,8 @@ int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_pro
     return r == 0 ? check_dir("log_dir", "directory of logs", log_dir, p) : r;
 }
 
-/* Makes all checks except the look-up of the user, which may query a directory server and is made afterwards. Cheap
- * checks come first. */
+/* Makes all checks except the look-up of the user. The caller makes the look-up afterwards, because it may query a
+ * directory server. Cheap checks come first. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {

@@ -96,7 +96,8 @@ static int prepare_all(struct nm_store *s)
     return r;
 }
 
-/* Makes the file, which thus has the right mode from the start; SQLite takes an empty file as a new database. */
+/* Makes the file before SQLite opens it, so that it has the right mode from the start. SQLite takes an empty file as a
+ * new database. */
 static int make_file(const char *path)
 {
     _cleanup_close_ int fd =

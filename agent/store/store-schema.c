@@ -59,7 +59,7 @@ static void append_column(sqlite3_str *sql, const struct nm_store_column *col)
         sqlite3_str_appendf(sql, " DEFAULT %s", col->later);
 }
 
-/* WITHOUT ROWID: the id is the key, which saves writing a second B-tree for each change. */
+/* WITHOUT ROWID makes the id the key of the table, so that SQLite need not write a second B-tree for each change. */
 static char *containers_table(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
