@@ -50,13 +50,13 @@ final class NodeOrder {
     }
 
     /**
-     * Orders the nodes by their allocation, which requires two numbers of each node. The measured use and the state are
-     * read only for nodes that reach the head. With many nodes, most of the time is spent on reading
-     * memory that isn't in the processor's cache.
+     * Orders the nodes by their allocation, for which it reads two numbers of each node. The measured use and the state
+     * are read only for nodes that reach the head. With many nodes, most of the time is spent on reading memory that
+     * isn't in the processor's cache.
      */
     <N extends SchedulerNode> OrderedNodes<N> of(Collection<N> nodes) {
         boolean pack = enough(nodes);
-        OrderedNodes<N> ordered = new OrderedNodes<>(nodes.size(), pack ? this::measured : this::spread);
+        OrderedNodes<N> ordered = new OrderedNodes<>(nodes.size(), pack ? this::exactPlace : this::spread);
         for (N node : nodes) {
             ordered.add(node, pack ? packed(node, node.getTotalResource(), 0) : spread(node));
         }
@@ -94,7 +94,7 @@ final class NodeOrder {
      * Returns the exact place of the node, which includes the measured use. The measured use can only move a node
      * further back.
      */
-    private long measured(SchedulerNode node) {
+    private long exactPlace(SchedulerNode node) {
         Resource total = node.getTotalResource();
         return packed(node, total, NodeUse.measured(node, total, settings));
     }

@@ -12,8 +12,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
  * nodes are in a heap, and are sorted only as far as they are requested.
  *
  * <p>If no node has room, the scheduler reserves room on one node only: the last node that it got. If nodes differ in
- * size, this node may be too small for the request, and a large container would wait forever. So the iterator returns
- * one node a second time at the end: among the largest nodes, the node with the most free memory.
+ * size, this node may be too small for the request, and a large container would wait forever. So if a larger node than
+ * the last one exists, the iterator returns a node a second time at the end: among the largest nodes without a
+ * reservation, the node with the most free memory.
  */
 final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private static final long INDEX_MASK = (1L << NodeOrder.INDEX_BITS) - 1;
@@ -87,10 +88,10 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
                 return node;
             }
         }
-        return again();
+        return largestAgain();
     }
 
-    private N again() {
+    private N largestAgain() {
         N before = last;
         last = null; // a node is returned a second time only once
         N best = before;

@@ -21,12 +21,13 @@ import org.slf4j.LoggerFactory;
  * to try the nodes.
  *
  * <p>The order is computed at each look-up, from the nodes that are passed in. If an order were used for a second, the
- * node that was best at its start would be filled beyond the threshold. Several threads do look-ups. Their shared data
- * is immutable, except the list that {@link #getNodesPerPartition} returns and the partitions with strays.
+ * node that was first when the order was computed would be filled beyond the threshold. Several threads do look-ups.
+ * Their shared data is immutable, except the list that {@link #getNodesPerPartition} returns and the partitions with
+ * strays.
  *
  * <p>A stray is a node of another partition. If a node gets a label after it has registered, the scheduler's list of
- * nodes without a label still contains the node until it registers again. The scheduler would place no container of the
- * partition without a label on the stray, but strays must not count as nodes of the partition.
+ * nodes without a label still contains the node until the node registers again. The scheduler would place no container
+ * of the partition without a label on the stray, but strays must not count as nodes of the partition.
  */
 public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPolicy<N> {
     private static final Logger LOG = LoggerFactory.getLogger(PackingPolicy.class);

@@ -26,7 +26,7 @@ final class PlacementCheck {
      * Keys of parent queues that create child queues automatically, each with the prefix of the template for these
      * children. There are two kinds of automatic creation.
      */
-    private static final String[][] MADE = {
+    private static final String[][] CREATION_KINDS = {
             {"auto-create-child-queue.enabled", "leaf-queue-template."},
             {"auto-queue-creation-v2.enabled", "auto-queue-creation-v2.leaf-template.",
                     "auto-queue-creation-v2.template."},
@@ -41,7 +41,7 @@ final class PlacementCheck {
     }
 
     static void everyQueueHasPolicy(Configuration conf) {
-        new PlacementCheck(conf).queue("root");
+        new PlacementCheck(conf).checkQueue("root");
     }
 
     /** Returns the class names of the registered policies. The scheduler makes an object of each of these classes. */
@@ -55,20 +55,20 @@ final class PlacementCheck {
         return classes;
     }
 
-    private void queue(String path) {
+    private void checkQueue(String path) {
         boolean parent = false;
         for (String child : conf.getTrimmedStrings(PREFIX + path + ".queues")) {
             parent = true;
-            queue(path + "." + child);
+            checkQueue(path + "." + child);
         }
-        for (String[] kind : MADE) {
+        for (String[] kind : CREATION_KINDS) {
             if (conf.getBoolean(PREFIX + path + "." + kind[0], false)) {
                 parent = true;
-                madeBy(path, kind);
+                checkTemplate(path, kind);
             }
         }
         if (!parent) {
-            policy("queue " + path, PREFIX + path + "." + POLICY, null);
+            checkPolicy("queue " + path, PREFIX + path + "." + POLICY, null);
         }
     }
 
@@ -76,13 +76,13 @@ final class PlacementCheck {
      * Checks the template for automatically created queues. Templates of grandparents with wildcards are not supported.
      * A configuration with such templates must also set the key for all queues.
      */
-    private void madeBy(String path, String[] kind) {
+    private void checkTemplate(String path, String[] kind) {
         String first = PREFIX + path + "." + kind[1] + POLICY;
-        policy("a queue that is created automatically below " + path, first,
+        checkPolicy("a queue that is created automatically below " + path, first,
                 kind.length > 2 ? PREFIX + path + "." + kind[2] + POLICY : null);
     }
 
-    private void policy(String who, String ownKey, String nextKey) {
+    private void checkPolicy(String who, String ownKey, String nextKey) {
         String key = conf.get(ownKey) != null ? ownKey
                 : nextKey != null && conf.get(nextKey) != null ? nextKey : FOR_ALL;
         String name = conf.getTrimmed(key, "");

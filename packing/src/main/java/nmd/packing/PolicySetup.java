@@ -52,7 +52,7 @@ final class PolicySetup {
         }
     }
 
-    /** Logs only the sentence, since Hadoop's own message is a chain of nested exceptions. */
+    /** Logs the exception's message alone, since Hadoop logs a chain of nested exceptions. Returns the exception. */
     private static PackingException refusal(PackingException e) {
         LOG.error("The ResourceManager can't start: {}", e.getMessage());
         return e;

@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Repairs queues whose policy doesn't exist. {@link PlacementCheck} refuses such queues when the ResourceManager
  * starts, but {@code rmadmin -refreshQueues} can add them later without calling a policy. So this class checks the
- * scheduler's queues once a second. A queue without an existing policy gets this policy, which applies to applications
- * that are submitted after that.
+ * scheduler's queues once a second. A queue without an existing policy gets this policy, but only applications
+ * that are submitted later use it.
  */
 final class QueueWatch {
     private static final Logger LOG = LoggerFactory.getLogger(QueueWatch.class);
@@ -43,7 +43,7 @@ final class QueueWatch {
             CapacityScheduler scheduler = (CapacityScheduler) context.getScheduler();
             for (CSQueue queue : scheduler.getCapacitySchedulerQueueManager().getQueues().values()) {
                 if (queue instanceof AbstractLeafQueue && !hasPolicy(queue, context)) {
-                    give((AbstractCSQueue) queue);
+                    packQueue((AbstractCSQueue) queue);
                 }
             }
         }
@@ -54,10 +54,10 @@ final class QueueWatch {
         return name != null && context.getMultiNodeSortingManager().getMultiNodePolicy(name) != null;
     }
 
-    private void give(AbstractCSQueue queue) {
-        LOG.error("Queue {} has no valid policy ({}): all its containers would go to one node. It is packed until it"
-                + " has a policy. Applications that were submitted to it before must be submitted again. Set {}, or"
-                + " the next start of the ResourceManager fails.", queue.getQueuePath(),
+    private void packQueue(AbstractCSQueue queue) {
+        LOG.error("Queue {} has no valid policy ({}): all its containers would go to one node. The queue is packed"
+                + " until it has a policy. Applications that were submitted to it before must be submitted again."
+                + " Set {}, or the next start of the ResourceManager fails.", queue.getQueuePath(),
                 queue.getMultiNodeSortingPolicyName(), PlacementCheck.FOR_ALL);
         queue.setMultiNodeSortingPolicyName(className);
     }

@@ -75,7 +75,7 @@ class NodeOrderTest {
     }
 
     @Test
-    void theFractionIsThatOfTheScarcestResourceWithDominant() {
+    void withDominantTheScarcestResourceCounts() {
         TestNode cores = new TestNode("cores", 10240, 10).uses(1024, 9);
         TestNode memory = new TestNode("memory", 10240, 10).uses(2048, 1);
         assertEquals("memory cores", order(settings(), cores, memory));
@@ -83,7 +83,7 @@ class NodeOrderTest {
     }
 
     @Test
-    void theFractionIgnoresCoresWithMemory() {
+    void withMemoryCoresDontCount() {
         TestNode cores = new TestNode("cores", 10240, 10).uses(3072, 10);
         assertEquals("cores low", order(settings("resource", "memory"), node("low", 0), cores));
         assertEquals("low cores", order(settings("resource", "dominant"), node("low", 0), cores));

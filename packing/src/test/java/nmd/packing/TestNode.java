@@ -15,19 +15,19 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 /** An object of the scheduler's own node class, on an RMNode with the given name, sizes and state. */
 final class TestNode {
     final FiCaSchedulerNode node;
-    private final Map<String, Object> says = new HashMap<>();
+    private final Map<String, Object> results = new HashMap<>();
 
     TestNode(String name, long mb, int vcores) {
         this(name, Resource.newInstance(mb, vcores));
     }
 
     TestNode(String name, Resource size) {
-        says.put("getNodeID", NodeId.newInstance(name, 1));
-        says.put("getHostName", name);
-        says.put("getTotalCapability", size);
-        says.put("getState", NodeState.RUNNING);
+        results.put("getNodeID", NodeId.newInstance(name, 1));
+        results.put("getHostName", name);
+        results.put("getTotalCapability", size);
+        results.put("getState", NodeState.RUNNING);
         node = new FiCaSchedulerNode((RMNode) Proxy.newProxyInstance(RMNode.class.getClassLoader(),
-                new Class<?>[] {RMNode.class}, (proxy, method, args) -> says.get(method.getName())), false);
+                new Class<?>[] {RMNode.class}, (proxy, method, args) -> results.get(method.getName())), false);
     }
 
     TestNode uses(long mb, int vcores) {
@@ -36,12 +36,12 @@ final class TestNode {
     }
 
     TestNode is(NodeState state) {
-        says.put("getState", state);
+        results.put("getState", state);
         return this;
     }
 
     TestNode machine(long mb, int cores) {
-        says.put("getPhysicalResource", Resource.newInstance(mb, cores));
+        results.put("getPhysicalResource", Resource.newInstance(mb, cores));
         return this;
     }
 
