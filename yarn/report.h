@@ -31,9 +31,10 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec);
 void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec);
 void nm_report_note_start(struct nm_report_memory *m);
 /* Records that an opportunistic container was refused for lack of room. The queue is then reported as full for
- * NM_REPORT_NO_ROOM_USEC. This time is longer than NM_REPORT_IN_FLIGHT_USEC, but short enough for a temporary lack.
- * Returns true if the ResourceManager sent the container although heartbeats have reported a full queue for
- * NM_REPORT_IN_FLIGHT_USEC. Within this time, all containers arrive that were sent before the first such heartbeat. */
+ * NM_REPORT_NO_ROOM_USEC. This time is short, because the lack of room may end soon, but longer than
+ * NM_REPORT_IN_FLIGHT_USEC. Returns true if the ResourceManager sent the container although heartbeats have reported a
+ * full queue for NM_REPORT_IN_FLIGHT_USEC. By then, all containers that were sent before the first such heartbeat have
+ * arrived. */
 bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec);
 #define NM_REPORT_NO_ROOM_USEC (60 * NM_USEC_PER_SEC)
 #define NM_REPORT_IN_FLIGHT_USEC (10 * NM_USEC_PER_SEC)

@@ -52,7 +52,7 @@ static struct nm_yarn_step retry(struct nm_yarn_state *s, bool reconnect, uint32
                                  reconnect};
 }
 
-static struct nm_yarn_step garbage(struct nm_yarn_state *s, const char *what, uint32_t random)
+static struct nm_yarn_step retry_after_invalid(struct nm_yarn_state *s, const char *what, uint32_t random)
 {
     note(s, "the ResourceManager sent an invalid answer", what);
     return retry(s, true, random);
@@ -68,7 +68,7 @@ static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
 
 /* Registers again. A resync is the ResourceManager's request to register again. After the first resync there is no
  * delay. Repeated resyncs cause a delay, because the ResourceManager may reject every registration. */
-static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words, uint32_t random)
+static struct nm_yarn_step register_again(struct nm_yarn_state *s, const char *words, uint32_t random)
 {
     s->phase = NM_YARN_REGISTERING;
     s->rm_identifier = 0;
@@ -135,7 +135,7 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
         return stop(s, r->diagnostics);
     if (!r->has_action || r->action != YARN__ACTION__NORMAL || !r->has_rm_identifier ||
         !is_key(r->container_token_key) || !is_key(r->nm_token_key))
-        return garbage(s, "to a registration", random);
+        return retry_after_invalid(s, "the request was a registration", random);
     s->phase = NM_YARN_RUNNING;
     s->response_id = 0;
     s->retries = 0;
@@ -175,11 +175,11 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
     if (r->has_action && r->action == YARN__ACTION__SHUTDOWN)
         return stop(s, r->diagnostics);
     if (r->has_action && r->action == YARN__ACTION__RESYNC)
-        return begin_anew(s, r->diagnostics, random);
+        return register_again(s, r->diagnostics, random);
     if (!r->has_action || r->action != YARN__ACTION__NORMAL || !r->has_response_id)
-        return garbage(s, "to a heartbeat", random);
+        return retry_after_invalid(s, "the request was a heartbeat", random);
     if (r->response_id != (int32_t)(((uint32_t)s->response_id + 1) & INT32_MAX))
-        return begin_anew(s, "its answer has an unexpected response id", random);
+        return register_again(s, "its answer has an unexpected response id", random);
     take_heartbeat(s, r);
     return (struct nm_yarn_step){NM_YARN_HEARTBEAT, s->interval_usec, false};
 }

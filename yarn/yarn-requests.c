@@ -125,7 +125,7 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
 }
 
 /* Reports the node as unhealthy if every start of a container fails, so that the ResourceManager sends no more
- * containers. Every start fails if no directory is usable, and if the node is draining. A draining node is reported as
+ * containers. Every start fails if no directory is usable or the node is draining. A draining node is reported as
  * unhealthy only when it has no containers, because the ResourceManager would kill them. */
 static void check_use(struct nm_yarn *y, bool is_draining)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The upstream's views of a node of a cluster. They are the web services of Hadoop's NodeManager (/ws/v1/node and the
- * paths below it), and the reason for the placement of a container. node/rest.h defines the format of Hadoop's answers.
- * The manager decides which containers a caller may see.
+ * The views that the upstream provides on a node of a cluster: the web services of Hadoop's NodeManager (/ws/v1/node
+ * and the paths below it), and the reason for the placement of a container. node/rest.h defines the format of Hadoop's
+ * answers. The manager decides which containers a caller may see.
  */
 
 #include "yarn/yarn-state.h"

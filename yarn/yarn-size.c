@@ -82,11 +82,11 @@ void nm_yarn_size_offer(struct nm_yarn *y)
  * Limits the size that a draining node offers. The ResourceManager would end the containers of an unhealthy node, so a
  * draining node stays healthy. But a draining node refuses new containers, so masters and tasks that are placed in free
  * room would fail. Therefore the node offers only the size of its guaranteed containers. The ResourceManager accepts
- * this size at a registration, and keeps the running containers. It reduces the size in the same way when a node is
- * decommissioned gracefully. When containers end, the node reduces its offer before it reports their ends. The offer is
- * never below the scheduler's minimum, because each container has at least this size, and the ResourceManager shuts
- * down a node that offers less. So the offer is kept when the last container ends. The number of vcores is unchanged:
- * without memory no container is placed, and many schedulers count only memory.
+ * this size at a registration, and keeps the running containers. The ResourceManager itself reduces the size in the
+ * same way when a node is decommissioned gracefully. When containers end, the node reduces its offer before it reports
+ * their ends. The offer is never below the scheduler's minimum, because each container has at least this size, and the
+ * ResourceManager shuts down a node that offers less. So the offer is kept when the last container ends. The number of
+ * vcores is unchanged: without memory no container is placed, and many schedulers count only memory.
  */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
 {

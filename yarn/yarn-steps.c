@@ -10,7 +10,7 @@
 
 /* Minimum time between a heartbeat and an early heartbeat. A job whose tasks end in quick succession causes at most ten
  * heartbeats per second. */
-#define NEWS_USEC (100 * NM_USEC_PER_MSEC)
+#define EARLY_USEC (100 * NM_USEC_PER_MSEC)
 
 uint32_t nm_yarn_jitter(void)
 {
@@ -31,7 +31,7 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
  * because an overloaded ResourceManager must not get more requests. */
 static void advance_heartbeat(struct nm_yarn *y)
 {
-    uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
+    uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + EARLY_USEC);
 
     if (y->has_change && y->due_usec > due && y->step.task == NM_YARN_HEARTBEAT && y->state.failures == 0 &&
         !y->on_unregistered)
@@ -48,7 +48,7 @@ void nm_yarn_step_on_change(void *userdata)
 
 /* Stops all steps after the ResourceManager has told the node to leave the cluster. Ends the cluster's containers,
  * since no master manages them any more. */
-static void rest(struct nm_yarn *y)
+static void stop_steps(struct nm_yarn *y)
 {
     y->due_usec = 0;
     y->client = nm_hadoop_client_free(y->client);
@@ -66,7 +66,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     nm_yarn_cm_server_set_rm(y->services->cm_server, y->state.rm_identifier);
     nm_yarn_services_save(y->services);
     if (step.task == NM_YARN_REST) {
-        rest(y);
+        stop_steps(y);
         return;
     }
     set_timer(y, step.after_usec);

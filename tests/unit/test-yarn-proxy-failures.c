@@ -145,7 +145,7 @@ static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
     assert_non_null(strstr(proxy_log_message, "can't save the registration of an application master"));
     assert_null(proxy_allocate(&w, 0, 2));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
-    assert_non_null(strstr(w.why.message, "This node can't do this at the moment: "));
+    assert_non_null(strstr(w.why.message, "This node can't process the call at the moment: "));
     fill_disk(false);
     assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
     assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);

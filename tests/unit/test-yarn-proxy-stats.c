@@ -50,33 +50,33 @@ static void test_the_explanation_of_a_placement_contains_its_facts(void **state)
         {{.rule = NM_YARN_ALLOC_NODE_LOCAL, .listed = 10, .position = 1, .hosts = 1},
          "placed on n7:45454, node-local",
          "It was placed on n7 because the application requested this host (1 host in all).\n"
-         "It was number 1 of the 10 nodes that the ResourceManager had listed, the least loaded first.\n"
-         "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
+         "The node was number 1 of the 10 nodes that the ResourceManager had listed, the least loaded first.\n"
+         "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
         {{.rule = NM_YARN_ALLOC_RACK_LOCAL, .listed = 3, .position = 3, .hosts = 2, .racks = 1,
           .skipped = {[NM_YARN_SKIP_BLACKLISTED] = 1, [NM_YARN_SKIP_USED] = 1}, .waited_usec = 1500000},
          "placed on n7:45454, rack-local",
          "It was placed on n7 because the application requested its rack, /left; none of the 2 hosts that it requested "
          "was available.\n"
-         "It was number 3 of the 3 nodes that the ResourceManager had listed, the least loaded first; passed over: 1 "
-         "on the application's blacklist; 1 with a container from the same heartbeat (at most one per host).\n"
-         "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 1.500 s.\n"},
+         "The node was number 3 of the 3 nodes that the ResourceManager had listed, the least loaded first; passed "
+         "over: 1 on the application's blacklist; 1 with a container from the same heartbeat (at most one per host).\n"
+         "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 1.500 s.\n"},
         {{.rule = NM_YARN_ALLOC_RACK_LOCAL, .listed = 1, .position = 1, .racks = 1}, "placed on n7:45454, rack-local",
          "It was placed on n7 because the application requested its rack, /left.\n"
-         "It was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
-         "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
+         "The node was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
+         "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
         {{.rule = NM_YARN_ALLOC_ANY, .listed = 9, .position = 5,
           .skipped = {[NM_YARN_SKIP_OTHER_PARTITION] = 2, [NM_YARN_SKIP_FULL] = 1, [NM_YARN_SKIP_BUSIER] = 1}},
          "placed on n7:45454, any",
          "It was placed on n7 because the application accepts any host.\n"
-         "It was number 5 of the 9 nodes that the ResourceManager had listed, the least loaded first; passed over: 2 "
-         "in another partition; 1 with a full queue, as far as this node knows; 1 with more containers from the same "
-         "heartbeat.\n"
-         "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
+         "The node was number 5 of the 9 nodes that the ResourceManager had listed, the least loaded first; passed "
+         "over: 2 in another partition; 1 with a full queue, as far as this node knows; 1 with more containers from "
+         "the same heartbeat.\n"
+         "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
         {{.rule = NM_YARN_ALLOC_ANY, .listed = 1, .position = 1, .hosts = 1, .racks = 2}, "placed on n7:45454, any",
          "It was placed on n7 because none of the 1 host and 2 racks that the application requested was available, and "
          "the application accepts any host.\n"
-         "It was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
-         "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
+         "The node was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
+         "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 0.000 s.\n"},
     };
 
     (void)state;
@@ -176,9 +176,9 @@ static void test_placements_survive_a_restart(void **state)
     (void)snprintf(before, sizeof before, "%s", json_string_value(json_object_get(j, "explanation")));
     assert_string_equal(before,
                         "It was placed on n7 because the application requested its rack, /left.\n"
-                        "It was number 2 of the 3 nodes that the ResourceManager had listed, the least loaded first; "
-                        "passed over: 1 on the application's blacklist.\n"
-                        "It has 1024 MiB and 1 vcore at priority 20. Its request waited for 1.500 s.\n");
+                        "The node was number 2 of the 3 nodes that the ResourceManager had listed, the least loaded "
+                        "first; passed over: 1 on the application's blacklist.\n"
+                        "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 1.500 s.\n");
     json_decref(j);
     for (int64_t i = 2; i < NM_YARN_PLACEMENTS_MAX; i++)
         add_placement(s, -i, NM_YARN_ALLOC_ANY);

@@ -103,7 +103,7 @@ void nm_yarn_candidates_done(struct nm_yarn_candidates *nodes);
 /* Replaces the list of nodes. A host that is in the former list too keeps its recent placements. */
 int nm_yarn_candidates_set(struct nm_yarn_candidates *nodes, const struct nm_yarn_alloc_node *from, size_t n);
 
-/* Set named[i] for each node that is one of these hosts, or that is in one of these racks and the rack relaxes
+/* Set named[i] for each node that is one of these hosts, or that is in one of these racks if the rack relaxes
  * locality. A master may name thousands of hosts and racks. The cost grows with the number of names, not with the
  * number of names times the number of nodes. */
 void nm_yarn_candidates_mark_hosts(const struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *hosts,

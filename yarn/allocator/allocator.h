@@ -15,13 +15,14 @@
  * The asks take turns by priority, then by id and size. A smaller number means a higher priority, as in the
  * ResourceManager; the allocator in Java's NodeManager uses the opposite order. A container is placed on a named host
  * if possible, otherwise in a named rack, otherwise on any node. A rack or "*" that doesn't relax locality is not used.
- * Among several nodes, the node with the fewest containers of this heartbeat is chosen. Among equal nodes, the first in
- * the ResourceManager's order is chosen, which is the least loaded. As in Java, the rules for a rack and for "any node"
+ * Among several nodes, the node with the fewest containers of this heartbeat is chosen. Among equal nodes, the least
+ * loaded is chosen: the first in the ResourceManager's order. As in Java, the rules for a rack and for "any node"
  * use each host only once in a heartbeat. nm_yarn_alloc_limits.fill removes this restriction.
  *
  * The ResourceManager leaves full nodes out of its list, but it doesn't report how much room the listed nodes have. It
- * is informed of a placement only by the node's next heartbeat. So if `fill` is true, at most a queue's length of
- * containers is placed on a host within that time. If `fill` is false, only room that the node has reported counts.
+ * is informed of a placement only by the node's next heartbeat. So if `fill` is true, at most queue_length containers
+ * are placed within window_usec on a node that hasn't reported its room. If `fill` is false, only room that the node
+ * has reported counts.
  *
  * The limits below restrict the memory that one master can use, and the time that a heartbeat takes.
  */

@@ -84,7 +84,8 @@ static void add_list(const struct nm_yarn_alloc_why *w, char *buf, size_t size)
 {
     bool first = true;
 
-    add(buf, size, "It was number %u of the %u node%s that the ResourceManager had listed, the least loaded first",
+    add(buf, size,
+        "The node was number %u of the %u node%s that the ResourceManager had listed, the least loaded first",
         (unsigned)w->position, (unsigned)w->listed, plural(w->listed));
     for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++) {
         if (w->skipped[i] == 0)
@@ -100,7 +101,7 @@ void nm_yarn_placement_explain(const struct nm_yarn_placement *p, char *buf, siz
     buf[0] = '\0';
     add_rule(p, buf, size);
     add_list(&p->why, buf, size);
-    add(buf, size, "It has %lld MiB and %d vcore%s at priority %d. Its request waited for %.3f s.\n",
+    add(buf, size, "The container has %lld MiB and %d vcore%s at priority %d. Its request waited for %.3f s.\n",
         (long long)p->size.memory_mib, p->size.vcores, plural((uint32_t)p->size.vcores), p->priority,
         (double)p->why.waited_usec / (double)NM_USEC_PER_SEC);
 }

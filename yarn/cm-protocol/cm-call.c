@@ -23,7 +23,7 @@ void nm_cm_refuse_answer(struct nm_hadoop_call *call)
 }
 
 /* Parses the caller's NMToken identifier again. The server has accepted the identifier when the connection began, so
- * parsing can only fail without memory. */
+ * parsing can fail only for lack of memory. */
 const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call)
 {
     const Hadoop__NMTokenIdentifier *caller;
@@ -54,7 +54,8 @@ bool nm_cm_outcome_init(struct nm_cm_outcome *o, struct nm_hadoop_call *call, si
 void nm_cm_explain(int r, struct nm_exception *why)
 {
     if (r < 0)
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "The node can't do this: %s", strerror(-r));
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "The node can't carry out the request: %s",
+                         strerror(-r));
 }
 
 static char *copy_text(struct nm_arena *a, const char *s)

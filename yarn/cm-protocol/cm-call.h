@@ -56,8 +56,8 @@ void nm_cm_explain(int r, struct nm_exception *why);
 void nm_cm_start(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_update(struct nm_hadoop_call *call, void *userdata);
 
-/* Applies a container token that the ResourceManager has sent itself to change a container. Returns 0, a positive
- * outcome with *why, or -errno. */
+/* Applies a container token with which the ResourceManager, and not a master, changes a container. Returns 0, a
+ * positive outcome with *why, or -errno. */
 int nm_cm_update_one(struct nm_yarn_cm_server *m, const Hadoop__Token *token, struct nm_arena *a,
                      struct nm_exception *why);
 

@@ -32,8 +32,8 @@ static const struct nm_hadoop_method methods[] = {
 
 static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
 
-/* Derives the password of the caller's NMToken from the token's identifier. Only the ResourceManager and the nodes have
- * the key that this requires. */
+/* Derives the password of the caller's NMToken from the token's identifier. The derivation requires a key that only the
+ * ResourceManager and the nodes have. */
 static int make_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier, struct nm_arena *a,
                        struct nm_sasl_bearer *ret, struct nm_exception *why)
 {

@@ -33,7 +33,7 @@ struct nm_yarn_cm_server *nm_yarn_cm_server_free(struct nm_yarn_cm_server *m);
 NM_DEFINE_CLEANUP(struct nm_yarn_cm_server *, nm_yarn_cm_server_free)
 
 /* Set the node's address as it is in tokens, and the id of the ResourceManager whose tokens are valid. 0: the node is
- * registering, so no token is valid. The answer to a start request is then a request to retry. */
+ * registering, so no token is valid, and nmd answers start requests with a request to retry. */
 void nm_yarn_cm_server_set_node(struct nm_yarn_cm_server *m, const char *host, int32_t port);
 void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier);
 

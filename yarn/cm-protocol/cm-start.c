@@ -93,7 +93,7 @@ static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifie
         return r;
     nm_yarn_used_add(m->used, &id, token->expires_msec);
     /* The container is started. If the keyring can't remember the attempt's key, the container keeps running. The
-     * attempt's token is then refused after two more keys. */
+     * attempt's token is then refused when its key is neither the current nor the previous key any more. */
     (void)nm_yarn_keyring_add(m->keyring, caller);
     return 0;
 }

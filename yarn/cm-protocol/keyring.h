@@ -4,8 +4,8 @@
 /*
  * The keys that signed the tokens for this node: the current key and the previous key of each kind. An attempt uses the
  * same NMToken for this node until it ends. So when an attempt has started a container on this node, the keyring
- * remembers the key of its NMToken. This key is accepted even after newer keys. The code is pure. rpc/hadoop/token.h
- * has parsed the token identifiers, so they have all their parts.
+ * remembers the key of its NMToken. This key is accepted even when the ResourceManager has sent newer keys. The code is
+ * pure. rpc/hadoop/token.h has parsed the token identifiers, so they have all their parts.
  */
 
 #include <stdbool.h>

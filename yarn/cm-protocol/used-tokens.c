@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See used-tokens.h. The list is unsorted and searched linearly. Each start creates a process, and a few thousand
- * comparisons take much less time than that.
+ * See used-tokens.h. The list is unsorted and searched linearly. Each start creates a process, which takes much more
+ * time than a few thousand comparisons.
  */
 
 #include "yarn/cm-protocol/used-tokens.h"

@@ -82,7 +82,7 @@ static const char *source_of(const struct nm_yarn_settings *s, const void *field
     return file_of(s, field) ?: "Hadoop's default";
 }
 
-/* Adds a number, unless it is not set: -1, or 0 for a cluster without a queue. If there is no item, nmd's own setting
+/* Adds a number if it is set. Not set: -1, or 0 for a cluster without a queue. If there is no item, nmd's own setting
  * applies. */
 static int add_number(struct list *to, const char *section, const char *name, const struct nm_yarn_settings *s,
                       const int64_t *field, const char *unit)

@@ -250,7 +250,7 @@ static const char *const idle[] = {
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
     /* Kerberos, and functions that require Kerberos */
     "keytab", "principal", "webapp.spnego-", "webapp.https.address",
-    /* protection of pages that can be written to or framed; nmd's pages can't be */
+    /* protection against forged writes and framing; nmd's pages permit neither */
     "webapp.rest-csrf.", "webapp.xfs-filter.",
     /* details of Java's NodeManager only: layout and checks of directories, and truncation of texts */
     "disk-health-checker.working-dir-content-accessibility-validation.enabled",

@@ -118,7 +118,7 @@ bool nm_authority_read_uri(const char *uri, const char *scheme, struct nm_author
  *
  *   nmd.over-allocation.KEY   nmd.queue.KEY   nmd.preemption.KEY
  *
- * If both are set, such a name has precedence over Hadoop's property.
+ * If both a property of Hadoop and nmd's own name are set, nmd's own name takes precedence.
  */
 
 /* Fills s->defaults from s and c, in the form that nm_config_load() takes: an entry without a section ends the list.

@@ -18,16 +18,16 @@
 #define ASIDE "_DEL_" /* prefix of moved directories, as in Hadoop */
 #define NAME_SIZE 64
 
-/* The subdirectories that a NodeManager makes in a local directory. They are moved aside. */
-static const char *const kept[] = {"filecache", "usercache", "nmPrivate"};
+/* The subdirectories that a NodeManager makes in a local directory. set_aside() moves them aside. */
+static const char *const subdirs[] = {"filecache", "usercache", "nmPrivate"};
 
 static int set_aside(const struct nm_yarn_dir *dir)
 {
     char name[NAME_SIZE];
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(kept); i++) {
-        (void)snprintf(name, sizeof name, "%s" ASIDE "%" PRIx64, kept[i], nm_realtime_usec());
-        if (renameat(dir->fd, kept[i], dir->fd, name) < 0 && errno != ENOENT)
+    for (size_t i = 0; i < NM_ARRAY_SIZE(subdirs); i++) {
+        (void)snprintf(name, sizeof name, "%s" ASIDE "%" PRIx64, subdirs[i], nm_realtime_usec());
+        if (renameat(dir->fd, subdirs[i], dir->fd, name) < 0 && errno != ENOENT)
             return -errno;
     }
     return 0;
@@ -60,9 +60,9 @@ int nm_yarn_claim(const char *state_dir, const struct nm_yarn_dir *dir, char **r
 
 static bool is_aside(const char *name)
 {
-    for (size_t i = 0; i < NM_ARRAY_SIZE(kept); i++)
-        if (strncmp(name, kept[i], strlen(kept[i])) == 0 &&
-            strncmp(name + strlen(kept[i]), ASIDE, strlen(ASIDE)) == 0)
+    for (size_t i = 0; i < NM_ARRAY_SIZE(subdirs); i++)
+        if (strncmp(name, subdirs[i], strlen(subdirs[i])) == 0 &&
+            strncmp(name + strlen(subdirs[i]), ASIDE, strlen(ASIDE)) == 0)
             return true;
     return false;
 }
@@ -222,11 +222,11 @@ struct nm_localizer *nm_yarn_caches_with_more_room(const struct nm_yarn_caches *
     return c->all[to];
 }
 
-/* Returns the good localizer that has the most of the resources already and has room for the others. If several
- * localizers have the same number, returns the one whose directory has the most free space. If no good directory has
- * enough room, returns the current localizer. */
-static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
-                                        const struct nm_localizer_resource *resources, size_t n)
+/* Returns the good localizer that lacks the fewest bytes of the resources and has room for these bytes. If several
+ * localizers lack the same number of bytes, returns the one whose directory has the most free space. If no good
+ * directory has enough room, returns the current localizer. */
+static struct nm_localizer *find_fewest_missing(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                                const struct nm_localizer_resource *resources, size_t n)
 {
     uint64_t fewest = UINT64_MAX, most = 0;
     struct nm_localizer *best = c->now;
@@ -275,7 +275,7 @@ static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const
     has_bytes = free_bytes(c, now);
     if (has_bytes >= bytes || has_bytes >= nm_localizer_count_missing_bytes(c->now, user, resources, n))
         return c->now;
-    return find_fewest(c, user, resources, n);
+    return find_fewest_missing(c, user, resources, n);
 }
 
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,

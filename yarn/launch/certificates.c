@@ -72,7 +72,7 @@ static bool read_words(int fd, char ret[static WORDS_SIZE])
 
 /* Runs the check. Returns 1 with the child's output. Returns 0 if the file is usable, or if the check could not be run;
  * another part of nmd reports the cause. */
-static int ask(const char *program_path, const char *path, char ret[static WORDS_SIZE])
+static int run_check(const char *program_path, const char *path, char ret[static WORDS_SIZE])
 {
     _cleanup_close_ int program = open(program_path, O_PATH | O_CLOEXEC), read_end = -EBADF, write_end = -EBADF;
     const pid_t self = getpid();
@@ -126,7 +126,7 @@ char *nm_yarn_certificates_problem(const char *localizer_program, const char *pa
     _cleanup_free_ char *dir = NULL;
     char words[WORDS_SIZE], *why = NULL;
 
-    if (ask(localizer_program, path, words) == 0)
+    if (run_check(localizer_program, path, words) == 0)
         return NULL;
     if (nm_streq(words, strerror(EACCES)))
         dir = find_closed_dir(path);

@@ -20,8 +20,8 @@
 #define PATH_SIZE 700
 #define NEVER (-1)
 
-/* An entry of the queue. A long delete-delay can make the queue very long. So a tree finds entries by name. Each entry
- * has its own timer, so one turn of the event loop handles one entry. */
+/* An entry of the queue. With a long delete.debug-delay-sec, the queue can become very long. So a tree finds entries by
+ * name. Each entry has its own timer, so one turn of the event loop handles one entry. */
 struct cleanup {
     struct nm_yarn_cleanup_queue *all;
     char *submitter, *application, *container; /* container NULL: for the application's own files */

@@ -45,7 +45,7 @@ static void check_local_user(const struct warnings *d, const struct nm_yarn_sett
     if (nm_yarn_user_find(s->local_user, &uid, &gid) == -ENOENT)
         add_warning(d,
             LOCAL_USER " = '%.100s': this user doesn't exist on this node, and all containers run as this user; "
-                 "they fail until it exists", s->local_user);
+                 "containers fail until the user exists", s->local_user);
 }
 
 /* ---- certificates ------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static void check_commands(const struct warnings *d, json_t *commands)
         if (program && !is_found(program, dirs))
             add_warning(d,
                 "nmd.fetch-command.%.60s: the program '%.500s' doesn't exist%s%.1000s; URIs of this scheme can't "
-                     "be fetched until it does", scheme, program, strchr(program, '/') ? "" : " in ",
+                     "be fetched until the program exists", scheme, program, strchr(program, '/') ? "" : " in ",
                         strchr(program, '/') ? "" : dirs);
     }
 }

@@ -209,7 +209,7 @@ int nm_yarn_dirs_lock(char *const *names, void (*report_cb)(int level, const cha
 
 /* Locks a directory that could not be locked before, since another nmd may have locked it while the disk was
  * unavailable. Doesn't wait, because the next check tries again. */
-static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+static int lock_if_needed(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
     int r = dirs->are_locked ? open_locks(NULL) : 0;
@@ -255,7 +255,7 @@ static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
     int r = open_dir(d);
 
     if (r >= 0 && d->fd >= 0)
-        r = lock_if_asked(dirs, d);
+        r = lock_if_needed(dirs, d);
     return r == -ENOMEM ? r : 0;
 }
 

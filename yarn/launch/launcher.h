@@ -5,7 +5,7 @@
  * Prepares the files that a container needs before it can run: its directories, its resources, the file with its
  * tokens, and the script that runs its command. Removes the files when the container has ended. All of these files
  * belong to the container's user, who can replace any of them. So nmd doesn't follow links when it opens the files.
- * With its root rights, nmd does only operations on them that this user could do as well.
+ * nmd uses its root rights on these files only for operations that this user could do as well.
  *
  *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one local directory
  *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each LOCAL-DIR; output/ holds MapReduce's outputs
@@ -124,8 +124,9 @@ void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
 
 /* ---- after the end ---- */
 
-/* Returns the last output of a failed container: the end of prelaunch.err and of its newest file that matches *stderr*,
- * each with a heading line. The text is in the arena. "": the container has written no output. */
+/* Returns the last output of a failed container: the end of prelaunch.err, and the end of the newest log file that
+ * matches stderr_pattern, each with a heading line. The text is in the arena. "": the container has written no
+ * output. */
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                          const char *container, struct nm_arena *arena);
 /* Returns an array of the container's log files: the regular files among the first 200 names. The array is empty if the

@@ -54,8 +54,8 @@ static size_t root_length(const char *default_fs)
     return path ? (size_t)(path - default_fs) : strlen(default_fs);
 }
 
-/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. So
- * does a URL without a host, and its user and port are then left out. NULL: no memory. */
+/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. A
+ * URL without a host does the same, and its user and port are left out. NULL: no memory. */
 static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_arena *arena)
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";

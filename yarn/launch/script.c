@@ -23,8 +23,8 @@ static void put_quoted(FILE *out, const char *word, size_t size)
     fputc('\'', out);
 }
 
-/* Writes the first lines of the script. From here on, the output of the script goes to these two files. Most of it is
- * error messages of bash. */
+/* Writes the first lines of the script. They redirect the script's output to prelaunch.out and prelaunch.err. Most of
+ * this output is error messages of bash. */
 static void put_head(FILE *out, const char *log_dir)
 {
     fputs("#!/bin/bash\n\nset -o pipefail -e\n", out);

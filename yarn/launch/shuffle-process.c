@@ -167,7 +167,7 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
 /* ---- input -------------------------------------------------------------------------------- */
 
 /* Writes as many bytes as the pipe takes without blocking. */
-static int write_untold(struct nm_yarn_shuffle_process *p)
+static int write_unsent(struct nm_yarn_shuffle_process *p)
 {
     while (p->unsent_size > 0) {
         ssize_t n = write(p->in_fd, p->unsent, p->unsent_size);
@@ -193,7 +193,7 @@ static int on_room(sd_event_source *source, int fd, uint32_t revents, void *user
     struct nm_yarn_shuffle_process *p = userdata;
 
     (void)source, (void)fd, (void)revents;
-    if (write_untold(p) < 0)
+    if (write_unsent(p) < 0)
         (void)give_up(p);
     return arm(p);
 }
@@ -218,7 +218,7 @@ int nm_yarn_shuffle_process_send(struct nm_yarn_shuffle_process *p, const char *
     free(p->unsent);
     p->unsent = larger;
     p->unsent_size += size + 1;
-    return write_untold(p) < 0 ? give_up(p) : arm(p);
+    return write_unsent(p) < 0 ? give_up(p) : arm(p);
 }
 
 /* ---- end ---------------------------------------------------------------------------------- */

@@ -28,9 +28,9 @@ int64_t nm_yarn_java_version(const char *release);
 /*
  * Environment variables that the administrator sets for all containers, as in Hadoop's Apps.setEnvFromInputProperty().
  * yarn.nodemanager.admin-env is a list of variables. Each property yarn.nodemanager.admin-env.NAME replaces the
- * variable NAME in the list. $NAME in a value refers to a variable of the application, or if the application doesn't
- * set it, of nmd. If the application has set the same variable, the administrator's value is appended to the
- * application's value.
+ * variable NAME in the list. $NAME in a value refers to a variable of the application. If the application doesn't set
+ * NAME, $NAME refers to nmd's own variable. If the application has set the same variable, the administrator's value is
+ * appended to the application's value.
  */
 
 /* Returns the maximum number of variables. */

@@ -94,8 +94,8 @@ void nm_yarn_node_sweep(struct nm_yarn_node *n)
 }
 
 /* Ends a container. If the container is already being ended, the first reason is kept. */
-static int end_item(struct nm_yarn_container *i, enum nm_yarn_exit code, const char *message,
-                    struct nm_problem *problem)
+static int end_container(struct nm_yarn_container *i, enum nm_yarn_exit code, const char *message,
+                         struct nm_problem *problem)
 {
     struct nm_end e = {.code = code, .message = message};
 
@@ -115,7 +115,7 @@ int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enu
         (void)nm_yarn_container_id_format(&number, text);
         return nm_yarn_recent_has(n, text, nm_now_usec()) ? 0 : nm_yarn_refuse_unknown(n, text, why);
     }
-    r = end_item(i, code, message, &problem);
+    r = end_container(i, code, message, &problem);
     /* If the container has ended in the meantime, the request is fulfilled. */
     if (r <= 0 || problem.outcome == NM_AGENT_E_CONFLICT || problem.outcome == NM_AGENT_E_NOT_FOUND)
         return NM_MIN(r, 0);
@@ -128,7 +128,7 @@ void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const 
 
     for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {
         next = i->next;
-        (void)end_item(i, code, message, &problem);
+        (void)end_container(i, code, message, &problem);
     }
 }
 
@@ -167,8 +167,8 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
     app->n_containers++;
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (i->app == app)
-            (void)end_item(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
-                           "ResourceManager.", &problem);
+            (void)end_container(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
+                                "ResourceManager.", &problem);
     nm_yarn_node_sweep(n);
     app->n_containers--;
     nm_yarn_app_settle(n, app);

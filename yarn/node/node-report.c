@@ -7,8 +7,8 @@
  *
  * Reports of ends contain diagnostics of up to 8 KiB each, and thousands of reports may accumulate while the
  * ResourceManager is unreachable. So each message has a limit for diagnostics. If the end of a container doesn't fit
- * into the message, the container is reported as RUNNING until its end is reported. The ResourceManager would count a
- * container that isn't reported as lost.
+ * into the message, the container is reported as RUNNING until its end is reported. The ResourceManager would count an
+ * unreported container as lost.
  */
 
 #include "yarn/node/node-state.h"

@@ -119,9 +119,9 @@ static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 
 /* Returns whether a draining node ends the container without a failure, so that the container is placed on another
  * node. The result is true for containers that were sent before the ResourceManager knew of the draining. The next
- * heartbeats report the draining as an unhealthy node or as a smaller size. In two cases the node can't report it and
- * the ResourceManager continues to send containers: only opportunistic containers are left, or the ResourceManager has
- * its own value for the node's size. */
+ * heartbeats report the draining as an unhealthy node or as a smaller size. In two cases the node can't report the
+ * draining, and the ResourceManager continues to send containers: only opportunistic containers are left, or the
+ * ResourceManager has its own value for the node's size. */
 static bool sends_back(const struct nm_yarn_container *i)
 {
     bool has_any = false, has_guaranteed = false;

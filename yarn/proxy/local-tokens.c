@@ -17,7 +17,7 @@ static struct nm_yarn_master_key make_key(int32_t id, const struct nm_yarn_local
 {
     struct nm_yarn_master_key key = {.id = id, .size = sizeof chance->key};
 
-    static_assert(sizeof chance->key <= NM_YARN_KEY_MAX, "it has room");
+    static_assert(sizeof chance->key <= NM_YARN_KEY_MAX, "a key of the proxy fits");
     (void)memcpy(key.bytes, chance->key, sizeof chance->key);
     return key;
 }

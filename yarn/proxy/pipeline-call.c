@@ -40,7 +40,7 @@ const struct nm_yarn_master_key *nm_pipeline_find_key(const struct nm_pipeline *
 }
 
 /* Stores the key of a token. Returns false if the key couldn't be saved. In this case the stored key is unchanged. */
-static bool hold(struct nm_pipeline *p, struct nm_yarn_master_key *as, const struct nm_yarn_master_key *key)
+static bool store_key(struct nm_pipeline *p, struct nm_yarn_master_key *as, const struct nm_yarn_master_key *key)
 {
     const struct nm_yarn_master_key before = *as;
 
@@ -93,9 +93,8 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
     struct nm_exception own;
 
     if (!why || r < 0) {
-        nm_exception_set(&own, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "This node can't do this at the moment: "
-            "%s",
-                         strerror(r < 0 ? -r : EIO));
+        nm_exception_set(&own, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY,
+                         "This node can't process the call at the moment: %s", strerror(r < 0 ? -r : EIO));
         why = &own;
     }
     nm_yarn_proxy_stats_failed(c->master->context->stats, shown_as[c->method]);
@@ -132,7 +131,7 @@ static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__A
     _cleanup_(nm_token_freep) struct nm_token *ours = NULL;
     int r;
 
-    if (key->id == c->key_id || !hold(p, &p->given_key, key))
+    if (key->id == c->key_id || !store_key(p, &p->given_key, key))
         return 0;
     r = nm_yarn_local_token(key, &p->m.attempt, &ours);
     return r < 0 ? r : nm_yarn_token_message(ours, &c->arena, &answer->master_token);
@@ -192,7 +191,7 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
         return;
     }
     if (key)
-        (void)hold(p, &p->used_key, key); /* if saving fails, the next call tries again */
+        (void)store_key(p, &p->used_key, key); /* if saving fails, the next call tries again */
     c->master = &p->m;
     c->method = method;
     c->request = nm_hadoop_call_request(call);

@@ -346,7 +346,7 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
 
 /* Opens the statistics. If their file can't be used, the proxy only logs a warning, because no other function needs the
  * file. */
-static int begin_showing(struct nm_yarn_proxy *p)
+static int open_stats(struct nm_yarn_proxy *p)
 {
     int r = nm_yarn_proxy_stats_new(p->context.store.dir_fd, &p->context.stats);
     char sentence[160];
@@ -372,7 +372,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     p->context.signer.state = params->state;
     r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->context.store);
     if (r == 0)
-        r = begin_showing(p);
+        r = open_stats(p);
     if (r == 0)
         r = begin_keys(p);
     if (r == 0)

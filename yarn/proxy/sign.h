@@ -6,8 +6,8 @@
  * container there are two tokens: the container token for its node, and the NMToken with which the application connects
  * to that node.
  *
- * A new key reaches the nodes with their heartbeats, so at different times. Until all nodes have the new key, new
- * tokens are signed with the previous key, which all nodes still accept.
+ * A new key reaches each node with the node's next heartbeat, and therefore not all nodes at the same time. Until all
+ * nodes have the new key, new tokens are signed with the previous key, which all nodes still accept.
  */
 
 #include "rpc/hadoop/token.h"

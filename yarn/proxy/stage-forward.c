@@ -164,7 +164,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
     } else if (error == -ETIMEDOUT) {
         give_up_this_one(f);
     }
-    /* in the other case the connection has ended, and on_closed() sends the call again */
+    /* with any other error the connection has ended, and on_closed() sends the call again */
 }
 
 static void on_closed(void *userdata, int error, const struct nm_exception *why)

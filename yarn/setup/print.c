@@ -70,8 +70,8 @@ static const struct {
     [NM_SETUP_LEAVE] = {"leave", "left"},
 };
 
-/* Prints the lines of a file that the setup would write. The first line is skipped. It says that nmd has written the
- * file, which would be wrong in a copy. */
+/* Prints the lines of a file that the setup would write. Skips the first line, which says that nmd has written the
+ * file: the administrator may copy the lines to another file. */
 static void print_text(FILE *out, const char *text)
 {
     const bool has_writer = *text == '#';

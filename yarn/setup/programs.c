@@ -90,7 +90,7 @@ static void take_line(const struct search *s, const char *script, const char *li
 }
 
 /* Reads a script. As in a shell, the last assignment to a variable counts. If an assignment doesn't name a valid
- * directory, the previous value is kept, and the doubt is noted. */
+ * directory, the previous value is kept, and p->warning has the reason. */
 static void read_script(const struct search *s, const char *script, struct program *p)
 {
     _cleanup_free_ char *path = join(s, s->request->conf_dir, script), *text = malloc(SCRIPT_MAX);

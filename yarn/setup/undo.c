@@ -128,7 +128,7 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
 }
 
 /* Decides what to do with a directory that the setup has made. The directory is kept if it contains more than the undo
- * removes. If the manifest is kept because of other entries, it counts as such a content. */
+ * removes. A manifest that is kept because of other entries counts as content, too. */
 static int check_made(const struct nm_setup_remaining *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
