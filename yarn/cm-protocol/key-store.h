@@ -14,8 +14,8 @@
 
 struct nm_yarn_key_store;
 
-/* Restores the contents of the file into the three objects, which must outlive *ret. A file that can't be read is
- * treated like a missing file. */
+/* Restores the contents of the file into the three objects, which must outlive *ret. Ignores a missing or invalid file.
+ * Fails if the file can't be read, because nmd would overwrite it later. */
 int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, struct nm_yarn_keyring *keyring,
                           struct nm_yarn_used *used, struct nm_yarn_key_store **ret);
 /* Saves unsaved changes, and frees the store. */

@@ -26,7 +26,7 @@
 /* ---- messages ----------------------------------------------------------------------------- */
 
 /* Adds a line to the container's messages, and drops the oldest lines beyond REINIT_MESSAGES_MAX. Without memory, the
- * messages are unchanged. */
+ * new line or all lines are lost. */
 nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
