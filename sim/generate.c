@@ -58,7 +58,7 @@ static uint64_t draw(struct chance *c)
 
 /* Returns a number from 0 to below 1. Uses the upper 53 bits, which a double holds exactly, so the result isn't rounded
  * up to 1. */
-static double unit(struct chance *c) /* 0 up to 1 */
+static double unit(struct chance *c)
 {
     return (double)(draw(c) >> 11) * 0x1p-53;
 }
@@ -225,7 +225,7 @@ static uint64_t step_of(const struct generator *g)
 }
 
 /* Makes a service's curve. With each step the memory changes by a part of the difference to the wanted level. */
-static int live(const struct generator *g, struct service *s, struct nm_job *job)
+static int make_service_curve(const struct generator *g, struct service *s, struct nm_job *job)
 {
     uint64_t step = step_of(g);
     double pace = g->p->kind == NM_GENERATE_ADVERSARIAL ? 0.9 : 0.4, held = 0.02;
@@ -273,7 +273,7 @@ static int add_service(const struct generator *g, struct nm_job *job, struct cha
                    .length_high = 5 * MIN},
         .phase_usec = time_between(c, 0, 30 * MIN),
     };
-    int r = live(g, &s, job);
+    int r = make_service_curve(g, &s, job);
 
     if (r < 0) {
         free(job->curve.points);
@@ -339,7 +339,7 @@ enum manner { HONEST, LIAR, SLEEPER };
 /* Makes a job's curve. A job of kind LIAR uses more than it requested, until the simulated kernel kills it at its
  * memory limit. A job of kind SLEEPER uses little until its warm-up is over, and then its full use. The policy
  * therefore underestimates a SLEEPER when it admits the next jobs. */
-static int work(struct nm_job *job, struct chance *c, enum manner manner)
+static int make_job_curve(struct nm_job *job, struct chance *c, enum manner manner)
 {
     double memory = between(c, 0.4, 0.95), cpu = between(c, 0.6, 1.0), held = 0.05;
     uint64_t quiet = manner == SLEEPER ? 20 * SEC : 0;
@@ -389,7 +389,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     r = nm_workload_app(g->w, app, &job.app);
     if (r >= 0)
         /* uses the same random number, so that LIAR and SLEEPER jobs declare no run time */
-        r = work(&job, c, !rough || trait < 0.7 ? HONEST : trait < 0.85 ? LIAR : SLEEPER);
+        r = make_job_curve(&job, c, !rough || trait < 0.7 ? HONEST : trait < 0.85 ? LIAR : SLEEPER);
     if (r < 0) {
         free(job.curve.points);
         return r;

@@ -553,7 +553,7 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
  * The first sample after a resume includes a part of the pause, so its CPU is too low. The job keeps its earlier CPU
  * use in this case.
  */
-static int follow(struct load *l, size_t i, const uint64_t v[4])
+static int add_sample(struct load *l, size_t i, const uint64_t v[4])
 {
     struct follower *f = &l->followers[i];
     struct nm_curve *c = &l->w->jobs[i].curve;
@@ -611,7 +611,7 @@ static int on_sample(struct load *l, const json_t *j)
 
         r = take_row(l, json_array_get(rows, i), v, &job);
         if (r >= 0)
-            r = follow(l, job, v);
+            r = add_sample(l, job, v);
         if (r < 0)
             return r;
     }
@@ -709,7 +709,7 @@ static int take_lines(struct load *l, FILE *f)
     return r;
 }
 
-static void close_up(struct load *l)
+static void end_trace(struct load *l)
 {
     struct nm_workload *w = l->w;
     char duration[32], date[32] = "";
@@ -738,7 +738,7 @@ int nm_workload_read(FILE *f, const char *name, struct nm_workload **ret, char *
     l.w = w;
     r = take_lines(&l, f);
     if (r >= 0) {
-        close_up(&l);
+        end_trace(&l);
         r = nm_workload_finish(w);
     }
     free(l.followers);

@@ -107,7 +107,7 @@ static int load_config(const struct nm_sim_options *o, const char *path, struct 
 }
 
 /* Makes the base: the recorded configuration, or the file of a single --config, with all --set. If --config is given
- * several times, the row off, the cases and the sweeps are based on the recorded configuration. */
+ * several times, the base is the recorded configuration, for the first row (over-allocation off), cases and sweeps. */
 static int base_config(const struct nm_sim_options *o, const struct nm_workload *load,
                        struct nm_config **ret)
 {

@@ -116,7 +116,7 @@ static double run_jobs(struct oracle *o, uint64_t step_usec, double left[2])
     return given;
 }
 
-static void follow(struct oracle *o, uint64_t t_usec)
+static void take_events(struct oracle *o, uint64_t t_usec)
 {
     const struct nm_workload *w = o->load;
 
@@ -126,7 +126,7 @@ static void follow(struct oracle *o, uint64_t t_usec)
         o->system = w->system.points[o->next_system++];
 }
 
-static double beyond(uint64_t use, uint64_t reserve)
+static double excess(uint64_t use, uint64_t reserve)
 {
     return use > reserve ? (double)(use - reserve) : 0;
 }
@@ -146,11 +146,11 @@ int nm_oracle_cpu_sec(const struct nm_workload *load, const struct nm_policy_set
         uint64_t step = NM_MIN(step_usec, load->duration_usec - t);
         double left[2];
 
-        follow(&o, t);
+        take_events(&o, t);
         left[NM_MEMORY] = (double)s->capacity.memory_bytes -
-                          beyond(o.system.memory_bytes, s->reserve.memory_bytes);
+                          excess(o.system.memory_bytes, s->reserve.memory_bytes);
         left[NM_CPU] = (double)s->capacity.cpu_millicores -
-                       beyond(o.system.cpu_millicores, s->reserve.cpu_millicores);
+                       excess(o.system.cpu_millicores, s->reserve.cpu_millicores);
         run_guaranteed(&o, step, left);
         sum += run_jobs(&o, step, left) / 1000 * (double)step / 1e6;
     }

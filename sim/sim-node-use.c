@@ -99,7 +99,7 @@ void nm_sim_node_set_use(struct nm_sim_node *w, struct nm_sim_container *c, uint
 
 /* ---- shares of the CPU --------------------------------------------------- */
 
-static void give(struct nm_sim_node *w, struct nm_sim_container *c, uint64_t got)
+static void set_cpu(struct nm_sim_node *w, struct nm_sim_container *c, uint64_t got)
 {
     uint32_t g = (uint32_t)NM_MIN(got, (uint64_t)c->wanted);
 
@@ -204,7 +204,7 @@ static uint64_t share_among(struct nm_sim_node *w, enum nm_execution_type type, 
 
         if (level >= 0)
             got = NM_MIN(got, (uint64_t)(level * claim->weight));
-        give(w, claim->container, got);
+        set_cpu(w, claim->container, got);
         given += claim->container->got;
     }
     return given;

@@ -112,7 +112,7 @@ static void finish_call(struct nm_hadoop_client *c, struct call *call, int error
     free_call(call);
 }
 
-static void really_free(struct nm_hadoop_client *c)
+static void release_client(struct nm_hadoop_client *c)
 {
     while (c->calls)
         free_call(take_call(c, &c->calls));
@@ -130,11 +130,11 @@ static void really_free(struct nm_hadoop_client *c)
     free(c);
 }
 
-static void leave(struct nm_hadoop_client *c)
+static void leave_callback(struct nm_hadoop_client *c)
 {
     assert(c->depth > 0);
     if (--c->depth == 0 && c->freed)
-        really_free(c);
+        release_client(c);
 }
 
 /* Closes the connection. Must not be called inside the wire's callbacks, except ended(). */
@@ -155,7 +155,7 @@ static void close_connection(struct nm_hadoop_client *c, int error, const struct
         finish_call(c, take_call(c, &c->calls), error, NULL, why);
     if (!c->freed && c->o.closed)
         c->o.closed(c->o.userdata, error, why);
-    leave(c);
+    leave_callback(c);
 }
 
 static void on_ended(struct nm_wire *w, int error)
@@ -163,7 +163,7 @@ static void on_ended(struct nm_wire *w, int error)
     struct nm_hadoop_client *c = of_wire(w);
 
     if (c->freed)
-        really_free(c);
+        release_client(c);
     else
         close_connection(c, error, c->refused ? &c->why : NULL);
 }
@@ -174,7 +174,7 @@ struct nm_hadoop_client *nm_hadoop_client_free(struct nm_hadoop_client *c)
         return NULL;
     c->freed = true;
     if (c->depth == 0)
-        really_free(c);
+        release_client(c);
     else if (c->wire.ops)
         nm_wire_abort(&c->wire, -ECANCELED);
     return NULL;
@@ -477,7 +477,7 @@ static void give_up_calls(struct nm_hadoop_client *c, uint64_t now)
     }
 }
 
-static void show_presence(struct nm_hadoop_client *c)
+static void send_ping(struct nm_hadoop_client *c)
 {
     struct nm_protocol_id id = c->id;
     struct nm_packet_frame *f;
@@ -502,10 +502,10 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     else
         give_up_calls(c, now);
     if (!c->freed && c->phase == OPEN && c->calls && nm_add_u64(c->spoke_usec, c->o.ping_usec) <= now)
-        show_presence(c);
+        send_ping(c);
     if (!c->freed)
         rearm(c);
-    leave(c);
+    leave_callback(c);
     return 0;
 }
 

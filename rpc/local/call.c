@@ -271,8 +271,8 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Stores a status for which the manager has no outcome: 405, 413 or 415. */
-static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
+/* Stores the HTTP status of the answer, which may differ from the status of the outcome. Returns the outcome. */
+static int fail_with_status(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
 {
     call->early_status = status;
     return (int)outcome;
@@ -291,7 +291,7 @@ static int find_route(struct nm_call *call, const char *method)
     if (r == NM_ROUTES_E_NO_METHOD) {
         (void)nm_messages_problem(p, NM_AGENT_E_INVALID, "method", method, "%s allows %s only.",
                                   call->target.path, call->allow);
-        return wrong(call, 405, NM_AGENT_E_INVALID);
+        return fail_with_status(call, 405, NM_AGENT_E_INVALID);
     }
     if (call->id && !(call->route->flags & NM_ROUTE_UPSTREAM) && !nm_name_is_valid(call->id))
         return nm_messages_problem(
@@ -347,13 +347,13 @@ static int check_body_headers(struct nm_call *call)
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", length,
                                   "The body has %s bytes; at most %u are allowed.", length,
                                   NM_CALL_BODY_MAX);
-        return wrong(call, 413, NM_AGENT_E_TOO_LARGE);
+        return fail_with_status(call, 413, NM_AGENT_E_TOO_LARGE);
     }
     if (n > 0 && type && strncasecmp(type, "application/json", strcspn(type, "; \t")) != 0) {
         (void)nm_messages_problem(
             &call->problem, NM_AGENT_E_INVALID, "Content-Type", type,
             "The body must be JSON, with the header Content-Type: application/json.");
-        return wrong(call, 415, NM_AGENT_E_INVALID);
+        return fail_with_status(call, 415, NM_AGENT_E_INVALID);
     }
     return 0;
 }
@@ -382,7 +382,7 @@ static int check_framing(struct nm_call *call)
     (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "body", "",
                               "The request gives the length of its body more than once (Content-Length, "
                               "Transfer-Encoding).");
-    return wrong(call, 400, NM_AGENT_E_INVALID);
+    return fail_with_status(call, 400, NM_AGENT_E_INVALID);
 }
 
 static const char *header(struct nm_call *call, const char *name)
@@ -406,7 +406,7 @@ static int check_browser(struct nm_call *call)
     (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Host", host,
                               "The request's Host is neither an address, nor a name without a dot, nor a name of this "
                               "node; use localhost, or add the Host to http-hosts in section interface of nmd.conf.");
-    return wrong(call, 421, NM_AGENT_E_INVALID);
+    return fail_with_status(call, 421, NM_AGENT_E_INVALID);
 }
 
 /* Checks everything that is known from the head of a request. The order of the checks gives the most helpful error:
@@ -477,7 +477,7 @@ enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", "",
                                   "The body has more than the %u bytes that are allowed.",
                                   NM_CALL_BODY_MAX);
-        call->early = wrong(call, 413, NM_AGENT_E_TOO_LARGE);
+        call->early = fail_with_status(call, 413, NM_AGENT_E_TOO_LARGE);
         return MHD_YES;
     }
     if (call->data_len + len > call->data_size)

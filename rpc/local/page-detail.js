@@ -1,6 +1,6 @@
 /* One container: its state, the decisions about it in nmd's words, and the end of its output. Only clients of the socket who may see
  * the container get the output. */
-const LOG_LINES = 200, LOG_SHOWN = 32768, LOG_READ = 1 << 20; // kept characters; maximum of bytes to read
+const LOG_LINES = 200, LOG_SHOWN = 32768, LOG_READ = 1 << 20; // SHOWN: kept characters; READ: maximum number of bytes to read
 const detail = { id: null, stream: "stdout", decisions: "", busy: false };
 
 /* Keeps only the end of the output, however long the lines are. */

@@ -3,7 +3,7 @@
 function pieces(container, changes, now) {
   const states = changes.filter(e => e.kind === "state"), typed = changes.find(e => e.execution_type);
   let state = states.length ? states[0].from_text : container.state_text, type = typed ? typed.execution_type : container.execution_type;
-  // The first event of a promotion already has the new type. Before this event the container had the other type.
+  // The event of a promotion or demotion has the new type. If it is the first known event, the container had the other type before.
   if (typed && typed.decision_kind === "promote") type = "OPPORTUNISTIC";
   if (typed && typed.decision_kind === "demote") type = "GUARANTEED";
   const list = [{ state, type, at: container.submitted_usec }];
@@ -30,7 +30,7 @@ function lane(c, changes, now) {
     track.append(piece);
     titles.push(piece.title);
   }
-  // The end of a container is too short to be visible: a container that didn't end by itself gets a mark.
+  // The lane doesn't show the state after the end. A mark shows that the container didn't end by itself.
   if (c.finished_usec && !["exited", "signaled"].includes(c.exit_reason)) {
     const mark = make("i");
     mark.style.cssText = `left:max(0px,${100 * (1 - (now - c.finished_usec) / range.span)}% - 3px);width:3px;background:var(--kill)`;

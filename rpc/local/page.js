@@ -1,5 +1,5 @@
-/* Every two seconds, while the page is visible, the live containers and the new events are requested. Ended containers don't change. They
- * are requested only when another container has ended, and from time to time, because nmd removes old ones. */
+/* While the page is visible, it requests the live containers and the new events every two seconds. Ended containers don't change. The page
+ * requests them only when another container has ended, and from time to time, because nmd removes old ones. */
 const PERIOD = 2000, WHOLE_EVERY = 30000, WHOLE_AT_MOST_EVERY = 4000, EVENTS_KEPT = 2000;
 const past = { events: [], since: 0, whole_at: -Infinity, history: null, history_at: -Infinity, span: 0 };
 
