@@ -29,9 +29,9 @@ void nm_scale_result_done(struct nm_scale_result *r)
     *r = (struct nm_scale_result){0};
 }
 
-const char *nm_scale_fate_name(enum nm_scale_fate fate)
+const char *nm_scale_outcome_name(enum nm_scale_outcome outcome)
 {
-    switch (fate) {
+    switch (outcome) {
     case NM_SCALE_WAITING:
         return "waiting";
     case NM_SCALE_GONE:
@@ -50,7 +50,7 @@ char **nm_scale_target_hosts(const struct nm_scale_result *res, bool waiting_onl
 
     *ret_n = 0;
     for (size_t i = 0; hosts && i < res->n; i++)
-        if (!waiting_only || res->targets[i].fate == NM_SCALE_WAITING)
+        if (!waiting_only || res->targets[i].outcome == NM_SCALE_WAITING)
             hosts[(*ret_n)++] = res->targets[i].host;
     return hosts;
 }

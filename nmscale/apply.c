@@ -112,10 +112,10 @@ static size_t update_targets(const struct nm_scale_model *m, struct nm_scale_res
         struct nm_scale_target *t = &res->targets[i];
         const char *state = state_of(m, t);
 
-        if (t->fate != NM_SCALE_WAITING)
+        if (t->outcome != NM_SCALE_WAITING)
             continue;
         if (is_gone(state)) {
-            t->fate = NM_SCALE_GONE;
+            t->outcome = NM_SCALE_GONE;
             nm_diag("%s: decommissioned", t->id);
             continue;
         }
@@ -134,7 +134,7 @@ static bool demand_has_returned(const struct nm_scale_model *m, const struct nm_
     for (size_t i = 0; theirs && i < res->n; i++) {
         const struct nm_scale_target *t = &res->targets[i];
 
-        if (t->fate == NM_SCALE_WAITING)
+        if (t->outcome == NM_SCALE_WAITING)
             theirs[n++] = (struct nm_scale_capacity){.id = t->id, .label = t->label, .mb = t->mb, .vcores = t->vcores};
     }
     return n > 0 && nm_scale_demand_has_returned(m, theirs, n);
@@ -236,19 +236,19 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
             struct nm_scale_target *t = &res->targets[i];
             const char *state = known ? state_of(&m, t) : "";
 
-            if (t->fate != NM_SCALE_WAITING)
+            if (t->outcome != NM_SCALE_WAITING)
                 continue;
             if (is_gone(state))
-                t->fate = NM_SCALE_GONE;
+                t->outcome = NM_SCALE_GONE;
             else if (*state && !nm_streq(state, "DECOMMISSIONING"))
-                t->fate = NM_SCALE_BACK;
+                t->outcome = NM_SCALE_BACK;
             else if (late)
-                t->fate = NM_SCALE_IN_DOUBT;
+                t->outcome = NM_SCALE_IN_DOUBT;
             else
                 waiting++;
-            if (t->fate != NM_SCALE_WAITING)
+            if (t->outcome != NM_SCALE_WAITING)
                 nm_diag("%s: %s", t->id,
-                        t->fate == NM_SCALE_BACK ? "put back, running" : nm_scale_fate_name(t->fate));
+                        t->outcome == NM_SCALE_BACK ? "put back, running" : nm_scale_outcome_name(t->outcome));
         }
         if (waiting == 0)
             return;
@@ -280,7 +280,7 @@ static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res
     settle(a, res);
     nm_scale_http_set_stop(a->rm->http, a->stop);
     for (size_t i = 0; i < res->n; i++)
-        if (res->targets[i].fate == NM_SCALE_IN_DOUBT || off < 0)
+        if (res->targets[i].outcome == NM_SCALE_IN_DOUBT || off < 0)
             res->exit = NM_SCALE_FAILED;
 }
 

@@ -22,7 +22,7 @@
  * write the file. apply.c executes the plan, and records the result of each node.
  */
 
-enum nm_scale_fate {
+enum nm_scale_outcome {
     NM_SCALE_WAITING,   /* the node isn't decommissioned yet */
     NM_SCALE_GONE,      /* the node is decommissioned and can be switched off */
     NM_SCALE_BACK,      /* the node was put back and is in use again */
@@ -34,7 +34,7 @@ enum nm_scale_fate {
 struct nm_scale_target {
     char *id, *host, *label;
     uint64_t mb, vcores; /* the node's capacity for demand that returns; 0: not known */
-    enum nm_scale_fate fate;
+    enum nm_scale_outcome outcome;
 };
 
 struct nm_scale_result {
@@ -45,7 +45,7 @@ struct nm_scale_result {
 };
 
 void nm_scale_result_done(struct nm_scale_result *r);
-const char *nm_scale_fate_name(enum nm_scale_fate fate);
+const char *nm_scale_outcome_name(enum nm_scale_outcome outcome);
 
 /* Returns the hosts of all targets, or only of the waiting targets. The caller frees the list, but not its strings.
  * NULL: no memory. */

@@ -105,7 +105,7 @@ static json_t *result_to_json(const struct nm_scale_result *res)
     for (size_t i = 0; nodes && i < res->n; i++)
         (void)json_array_append_new(nodes, json_pack("{s:s, s:s, s:s}", "node", res->targets[i].id, "host",
                                                      res->targets[i].host, "outcome",
-                                                     nm_scale_fate_name(res->targets[i].fate)));
+                                                     nm_scale_outcome_name(res->targets[i].outcome)));
     return json_pack("{s:i, s:s?, s:o}", "exit", (int)res->exit, "why", res->why, "nodes", nodes);
 }
 
@@ -133,12 +133,12 @@ static void report_result(const struct nm_scale_result *res)
     size_t gone = 0;
 
     for (size_t i = 0; i < res->n; i++)
-        gone += res->targets[i].fate == NM_SCALE_GONE;
+        gone += res->targets[i].outcome == NM_SCALE_GONE;
     if (res->n > 0)
         printf("%zu of %zu decommissioned: %s\n", gone, res->n,
                gone > 0 ? "the decommissioned nodes can be switched off" : "no node can be switched off");
     for (size_t i = 0; i < res->n; i++)
-        printf("  %s  %s\n", res->targets[i].id, nm_scale_fate_name(res->targets[i].fate));
+        printf("  %s  %s\n", res->targets[i].id, nm_scale_outcome_name(res->targets[i].outcome));
     if (res->why)
         nm_diag("%s", res->why);
 }
@@ -147,7 +147,7 @@ static void report_result(const struct nm_scale_result *res)
 static void remember_result(struct run *run, const struct nm_scale_result *res)
 {
     for (size_t i = 0; i < res->n; i++)
-        if (res->targets[i].fate != NM_SCALE_GONE)
+        if (res->targets[i].outcome != NM_SCALE_GONE)
             nm_scale_memory_restart(&run->memory, res->targets[i].id, nm_realtime_usec() / NM_USEC_PER_MSEC);
 }
 
