@@ -311,8 +311,9 @@ static int find_slice(struct nm_systemd *s)
     return nm_backend_open_slice(&s->base);
 }
 
-/* Parses versions such as "252.36-1~deb12u1" and "255". A version without a number counts as old. */
-static int choose_dialect(struct nm_systemd *s)
+/* Determines the supported properties from systemd's version, such as "252.36-1~deb12u1" or "255". A version without a
+ * number counts as old. */
+static int choose_properties(struct nm_systemd *s)
 {
     _cleanup_free_ char *text = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
@@ -352,7 +353,7 @@ static int open_connection(struct nm_systemd *s, char **ret_message)
     int r = nm_sdbus_new(s->event, s->base.user_manager, &events, s, &s->bus);
 
     if (r >= 0)
-        r = choose_dialect(s);
+        r = choose_properties(s);
     if (r < 0)
         return nm_fail(ret_message, r, "no connection to the systemd %s manager: %s",
                        s->base.user_manager ? "user" : "system", strerror(-r));

@@ -3,7 +3,8 @@
 /*
  * See backend.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so a cgroup has at most one such program. A
  * restarted nmd does not know whether the previous nmd attached a program. Attaching replaces such a program, and
- * detaching removes it. systemd attaches no such program. Three instructions and three system calls do not need libbpf.
+ * detaching removes it. systemd attaches no such program. libbpf is not used, because a program of three instructions
+ * needs only three system calls.
  *
  * Loading and attaching the program requires CAP_BPF and CAP_NET_ADMIN. nmd.service leaves these capabilities out,
  * because with them a process can reconfigure the host's network. The effect depends on the queueing discipline:
@@ -60,9 +61,9 @@ static int attach(int program_fd, int cgroup_fd, bool on)
     return r == -ENOENT && !on ? 0 : r; /* no program was attached */
 }
 
-/* Loading requires CAP_BPF. Attaching requires CAP_NET_ADMIN. Querying the attached programs requires the same
- * capability and has no effect on the host, so this function tries a query. */
-static int try(struct nm_cgroup_backend *b)
+/* Returns whether nmd may load and attach the program. Loading requires CAP_BPF. Attaching requires CAP_NET_ADMIN, as a
+ * query of the attached programs does. The query has no effect on the host, so it is made instead of attaching. */
+static int load_and_query(struct nm_cgroup_backend *b)
 {
     union bpf_attr attr;
 
@@ -77,7 +78,7 @@ static int try(struct nm_cgroup_backend *b)
 
 void nm_netprio_probe(struct nm_cgroup_backend *b)
 {
-    int r = try(b);
+    int r = load_and_query(b);
 
     b->feature[NM_CGROUP_NET_PRIORITY] = r >= 0;
     b->missing[NM_CGROUP_NET_PRIORITY] =

@@ -14,9 +14,9 @@
 
 #define DRAIN_POLL_MSEC 500
 
-/* Returns the number of live containers. The status's member "drained" also takes containers into account that are
- * being submitted. */
-static uint64_t left(const json_t *status)
+/* Returns the number of live containers. 0 doesn't mean that the node is drained: only the status's member "drained"
+ * includes containers that are being submitted. */
+static uint64_t count_live(const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers");
 
@@ -46,7 +46,7 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
                        nm_json_str(status, "node.state"));
             return NM_CTL_FAILED;
         }
-        n = left(status);
+        n = count_live(status);
         if (n != reported)
             nm_message("drain: %" PRIu64 " container%s left", n, n == 1 ? "" : "s");
         reported = n;

@@ -316,7 +316,7 @@ static const char *describe(int error)
 static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_request *q, unsigned i, int error)
 {
     const char *what = error == -ERANGE && q->n_reduces > 1
-                           ? "it does not have parts for all of them" : describe(error);
+                           ? "it does not have parts for all of these reducers" : describe(error);
     char why[NM_SHUFFLE_HEAD_MAX / 32], last[16] = "";
 
     if (error == -ECONNRESET)

@@ -58,7 +58,8 @@ struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_con
 }
 
 struct slot_counts {
-    unsigned spare, host, host_spare; /* spare slots in use; the host's unsigned slots: regular, spare */
+    unsigned spare, host, host_spare; /* spare: in use by all hosts; host, host_spare: slots of the host's
+                                          connections that have not signed a request */
 };
 
 static struct slot_counts count_locked(const struct nm_shuffle_connections *p, uint64_t host)

@@ -180,7 +180,8 @@ static void test_a_range_beyond_the_index_is_refused(void **state)
 {
     (void)state;
     assert_true(is_refused(TARGET "1-4&map=" ATTEMPT(0),
-                           "The output of " ATTEMPT(0) " for reducers 1-4: it does not have parts for all of them\n"));
+                           "The output of " ATTEMPT(0)
+                           " for reducers 1-4: it does not have parts for all of these reducers\n"));
     assert_true(is_refused(TARGET "2147483647-2147483647&map=" ATTEMPT(0),
                            "The output of " ATTEMPT(0) " for reducer 2147483647: it has no part for that reducer\n"));
     assert_int_equal(service.count.outputs_failed, 2);
