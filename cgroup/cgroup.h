@@ -99,12 +99,11 @@ int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *r
 /* nm_cgroup_freeze() only requests the change; cgroup.events shows when it is complete. */
 int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* *ret: whether the last request was to freeze */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
-/* nm_cgroup_kill() sends SIGKILL to all processes, even if they are frozen. Without cgroup.kill it freezes the cgroup
- * first, so that no process can fork away, and kills each process through a pidfd. cgroup.events shows when all
- * processes have ended. */
 /* Removes CPU quota and idle class before a kill. Dying processes release their memory on their own CPU time, which
  * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
 void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
+/* Sends SIGKILL to all processes, even if they are frozen. Without cgroup.kill it freezes the cgroup first, so that no
+ * process can fork away, and kills each process through a pidfd. cgroup.events shows when all processes have ended. */
 int nm_cgroup_kill(const struct nm_cgroup *cg);
 /* Works as nm_cgroup_kill(), but a child process kills a cgroup with many processes or threads: SIGKILL to 8000
  * processes takes some 0.3 s, since the dying processes need the CPUs and the kernel's locks. The child does not end
@@ -321,10 +320,10 @@ uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* the kernel stores limits in
 
 /* ---- the slice's own limits (cgroup/drift.c) --------------------------------------------------- */
 
-/* Read the slice's memory.max and, below, memory.low. Both functions return -EOPNOTSUPP without a memory controller. */
+/* Read the slice's memory.max and memory.low. Both functions return -EOPNOTSUPP without a memory controller. */
 int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: no limit */
+int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret);
 /* Returns 100, the kernel's default, if the weight cannot be read. */
 uint32_t nm_cgroup_slice_read_cpu_weight(const struct nm_cgroup_backend *b);
-int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret);
 /* Works as nm_cgroup_check_drift(), for the memory limits alone. */
 int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup_limits *expected);

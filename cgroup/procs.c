@@ -18,8 +18,8 @@
 /* Maximum depth of a walk. Deeper trees exist only to harm a recursive walk. */
 #define MAX_DEPTH 16
 
-/* Limits of one removal: cgroups deeper than this are not removed, and cgroups beyond this number are left for a later
- * call. */
+/* Limits of one call of nm_procs_prune(): numbers of cgroups that the walk enters and that it tries to remove. The next
+ * call continues. Only a cgroup that is deeper than PRUNE_MAX levels is never removed. */
 #define PRUNE_MAX 1024u
 #define PRUNE_REMOVED_MAX 4096u
 

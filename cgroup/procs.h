@@ -50,9 +50,10 @@ int nm_procs_prune(int dir_fd);
 
 struct nm_procs_pass;
 
-/* Begins a pass, which replaces a pass in *p, and visits the first processes. The other processes, and further rounds,
- * follow in later turns; processes that have ended by then are skipped. fn gets a copy of the userdata. An error of fn
- * does not end the pass. Returns 0, the first error of this turn, or -ENOENT if the cgroup no longer exists. */
+/* Ends the pass in *p, if there is one, begins a new pass, and visits the first processes. Later turns visit the other
+ * processes, and make the further rounds. Processes that have ended by then are skipped. fn gets a copy of the
+ * userdata. An error of fn does not end the pass. Returns 0, the first error of this turn, or -ENOENT if the cgroup no
+ * longer exists. */
 int nm_procs_pass_begin(struct nm_procs_pass **p, sd_event *event, int dir_fd, unsigned rounds, nm_procs_fn_t fn,
                         const void *userdata, size_t size);
 bool nm_procs_pass_is_on(const struct nm_procs_pass *p);

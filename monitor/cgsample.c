@@ -302,8 +302,8 @@ static bool is_unchanged(const struct nm_cgroup_sampler *s, const struct nm_cgro
            now->at_usec - s->last.at_usec < IDLE_MAX_AGE_USEC;
 }
 
-/* Reads the memory files. CPU use is already in out, and was read first: use after that reading shows in the next
- * sample. */
+/* Reads the memory files. The caller has already read the CPU time into `out`: memory that is allocated after this
+ * reading uses CPU time, so the next sample reads the files again. */
 static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
 {
     uint64_t current_bytes;

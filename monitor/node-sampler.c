@@ -103,9 +103,9 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
 /*
  * Computes the busy share of the elapsed ticks, times the CPUs; unlike ticks per elapsed time, this share cannot exceed
  * the machine's CPUs. Idle ticks may decrease by a few, because the kernel recomputes them for CPUs in a tickless sleep
- * (and documents iowait as unreliable); this counts as zero. Any other decrease is a reset, after which there is no
- * rate. A CPU that goes online or offline is also a reset, because the kernel computes the idle time of offline CPUs in
- * another way.
+ * (and documents iowait as unreliable). Such a decrease counts as zero. Any other decrease is a reset, after which
+ * there is no rate. A CPU that goes online or offline is also a reset, because the kernel computes the idle time of
+ * offline CPUs in another way.
  */
 static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_ticks *now,
                             uint32_t *ret)

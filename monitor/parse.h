@@ -61,10 +61,10 @@ struct nm_proc_statm {
 int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret);
 
 /* A process's memory without page cache: resident memory from /proc/PID/status, or its proportional share from
- * smaps_rollup. All values are zero for a zombie, whose status lacks these lines; -EBADMSG if they may be missing for
- * another reason. Only these lines of status are needed. NM_MONITOR_THREAD_ENDED: the lines are missing because this
- * thread has ended, but other threads of the process have not ended, and the status of each of these threads has the
- * lines; no values are returned. */
+ * smaps_rollup. The parser of status needs only nm_monitor_status_lines. The status of a zombie has no memory lines:
+ * all values are then zero. NM_MONITOR_THREAD_ENDED: the memory lines are missing because this thread has ended, the
+ * status of each live thread of the process has them, and no values are returned. -EBADMSG: the lines may be missing
+ * for another reason. */
 struct nm_proc_memory {
     uint64_t anon_bytes, shmem_bytes, swap_bytes;
 };

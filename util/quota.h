@@ -67,8 +67,8 @@ void nm_quota_account_charge(struct nm_quota_account *a, uint64_t usec, uint64_t
 /* Returns whether a request of the account may be processed now without waiting in the queue. */
 bool nm_quota_account_is_free(const struct nm_quota_account *a, uint64_t now_usec);
 
-/* Calls go() for the next waiting request. Accounts take turns, and the requests of each account keep their order.
- * Returns false if no waiting request may be processed now. */
+/* Calls run_turn() of the next waiting request. Accounts take turns, and the requests of each account keep their
+ * order. Returns false if no waiting request may be processed now. */
 bool nm_quota_next_turn(struct nm_quota *r, uint64_t now_usec);
 /* Returns when the next request may be processed; UINT64_MAX if no request waits. */
 uint64_t nm_quota_due_usec(const struct nm_quota *r);
