@@ -24,7 +24,8 @@ struct user {
     STAILQ_HEAD(, item) waiting;
     uint64_t trying[NM_LEFTOVERS_ROUND];
     unsigned n_trying;
-    bool has_begun, has_gone; /* the current round is starting its attempts; the current round has removed an item */
+    bool is_starting; /* on_round() is starting the attempts of the round */
+    bool has_removed; /* an item was removed in the round */
     uint64_t pause_usec;
     sd_event_source *timer; /* timer of the next round */
     char name[];
@@ -65,7 +66,7 @@ static void end_round(struct user *u)
         free_user(u);
         return;
     }
-    u->pause_usec = u->has_gone ? p->first_usec : NM_MIN(2 * u->pause_usec, p->most_usec);
+    u->pause_usec = u->has_removed ? p->first_usec : NM_MIN(2 * u->pause_usec, p->most_usec);
     wait_for_round(u);
 }
 
@@ -80,8 +81,8 @@ static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
     struct item *item;
 
     (void)source, (void)usec;
-    u->has_gone = false;
-    u->has_begun = true;
+    u->has_removed = false;
+    u->is_starting = true;
     while (n < NM_LEFTOVERS_ROUND && (item = STAILQ_FIRST(&u->waiting))) {
         STAILQ_REMOVE_HEAD(&u->waiting, link);
         ids[n] = u->trying[n] = item->id;
@@ -91,7 +92,7 @@ static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
     u->n_trying = n;
     for (unsigned i = 0; i < n; i++)
         l->params.retry(ids[i], l->params.userdata);
-    u->has_begun = false;
+    u->is_starting = false;
     if (u->n_trying == 0)
         end_round(u);
     return 0;
@@ -152,7 +153,7 @@ int nm_leftovers_put(struct nm_leftovers *l, const char *user, uint64_t id)
         item->id = id;
         STAILQ_INSERT_TAIL(&u->waiting, item, link);
     }
-    if (was_tried && u->n_trying == 0 && !u->has_begun)
+    if (was_tried && u->n_trying == 0 && !u->is_starting)
         end_round(u);
     if (item && u)
         return is_first ? NM_LEFTOVERS_E_FIRST : 0;
@@ -168,8 +169,8 @@ void nm_leftovers_gone(struct nm_leftovers *l, const char *user, uint64_t id)
 
     if (!u || !take_tried(u, id))
         return;
-    u->has_gone = true;
-    if (u->n_trying == 0 && !u->has_begun)
+    u->has_removed = true;
+    if (u->n_trying == 0 && !u->is_starting)
         end_round(u);
 }
 

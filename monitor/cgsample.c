@@ -11,7 +11,7 @@
  * number, whereas for memory.stat the kernel collects data from all CPUs and prints fifty lines. If memory.current is
  * unchanged and no CPU time was used, then no memory was allocated or reclaimed, and the other files are not read.
  *
- * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a large change of
+ * memory.peak, memory.swap.current and memory.events change seldom, and nearly always together with a large change of
  * memory.current: swapping out and the OOM killer lower memory.current, and a new peak raises it. So these files are
  * read after a large change, and otherwise every few seconds. No decision uses peak and events from here: a watch on
  * memory.events reports OOM kills to nmd, and the shim reports the last peak. The amount in swap matters when a paused

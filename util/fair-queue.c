@@ -17,11 +17,11 @@ static void join(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_
     prev->in[ring].next = next->in[ring].prev = t;
 }
 
-/* Removes t from its ring. An heir that isn't NULL takes t's place. */
-static void unlink_item(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *heir)
+/* Removes t from its ring. A successor that isn't NULL takes t's place. */
+static void unlink_item(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *successor)
 {
-    if (heir)
-        join(ring, heir, t);
+    if (successor)
+        join(ring, successor, t);
     t->in[ring].prev->in[ring].next = t->in[ring].next;
     t->in[ring].next->in[ring].prev = t->in[ring].prev;
     t->in[ring].next = t->in[ring].prev = NULL;
@@ -74,25 +74,25 @@ void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t k
         queue->first = t;
 }
 
-/* Gives t's place among the keys to heir, the key's next item. If heir is NULL, the key leaves the ring. */
-static void hand_over_key(struct nm_fair_queue *queue, struct nm_fair_item *t, struct nm_fair_item *heir)
+/* Gives t's place among the keys to the key's next item. If `successor` is NULL, the key leaves the ring. */
+static void hand_over_key(struct nm_fair_queue *queue, struct nm_fair_item *t, struct nm_fair_item *successor)
 {
     if (queue->first == t)
-        queue->first = heir ?: other_than(NM_FAIR_KEYS, t);
-    unlink_item(NM_FAIR_KEYS, t, heir);
+        queue->first = successor ?: other_than(NM_FAIR_KEYS, t);
+    unlink_item(NM_FAIR_KEYS, t, successor);
 }
 
 void nm_fair_remove(struct nm_fair_queue *queue, struct nm_fair_item *t)
 {
-    struct nm_fair_item *heir = other_than(NM_FAIR_ITEMS, t);
+    struct nm_fair_item *successor = other_than(NM_FAIR_ITEMS, t);
 
     assert(nm_fair_waits(t));
     /* the next item takes t's places in the rings of keys and parts; without a next item, key and part leave their
      * rings */
     if (t->in[NM_FAIR_KEYS].next)
-        hand_over_key(queue, t, heir ?: other_than(NM_FAIR_PARTS, t));
+        hand_over_key(queue, t, successor ?: other_than(NM_FAIR_PARTS, t));
     if (t->in[NM_FAIR_PARTS].next)
-        unlink_item(NM_FAIR_PARTS, t, heir);
+        unlink_item(NM_FAIR_PARTS, t, successor);
     unlink_item(NM_FAIR_ITEMS, t, NULL);
     *t = (struct nm_fair_item){0};
 }

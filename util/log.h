@@ -3,7 +3,7 @@
 
 /*
  * Logging, one line per event. If systemd started the process, lines go to the journal with fields, else to stderr.
- * Only agent/ logs above debug level: functions of libraries return errors, and the caller logs each of them once.
+ * Only agent/ and nmd/ log above debug level: other functions return errors, and the caller logs each of them once.
  */
 
 #include <stdbool.h>

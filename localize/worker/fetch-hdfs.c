@@ -102,7 +102,7 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
     if (r < 0 || (r == 0 && !as_is))
         return -ENOMEM;
     request->url = mended ?: as_is;
-    request->stays = false;
+    request->returns_redirect = false;
     r = nm_http_get(f->http, request, answer, ret_message);
     request->url = NULL;
     return r;
@@ -207,7 +207,7 @@ static int ask_once(struct nm_fetch *f, const struct nm_hdfs_query *q, const cha
         .idle_usec = f->work->limits.idle_usec,
         .fd = q->fd,
         .ca_file = f->work->ca_file,
-        .stays = true,
+        .returns_redirect = true,
         .progress = q->progress ?: nm_fetch_progress,
         .userdata = q->progress ? q->userdata : f,
     };

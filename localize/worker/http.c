@@ -174,7 +174,7 @@ static int begin(struct nm_http *h, const struct nm_http_request *request)
         code = curl_easy_setopt(h->curl.handle, CURLOPT_LOW_SPEED_TIME,
                                 (long)NM_MIN(request->idle_usec / NM_USEC_PER_SEC + 1, (uint64_t)INT32_MAX));
     if (code == CURLE_OK)
-        code = curl_easy_setopt(h->curl.handle, CURLOPT_FOLLOWLOCATION, request->stays ? 0L : 1L);
+        code = curl_easy_setopt(h->curl.handle, CURLOPT_FOLLOWLOCATION, request->returns_redirect ? 0L : 1L);
     if (code == CURLE_OK)
         code = set_store(h, request->ca_file);
     return code == CURLE_OK ? 0 : -ENOMEM;

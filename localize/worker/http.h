@@ -21,7 +21,7 @@ struct nm_http_request {
     uint64_t deadline_usec; /* deadline of the request, by nm_now_usec() */
     uint64_t idle_usec;
     const char *ca_file; /* PEM: CA certificates that replace the system's store; NULL: use the system's store */
-    bool stays; /* return a redirect as the answer, without following it */
+    bool returns_redirect; /* return a redirect as the answer, without following it */
     int fd; /* receives the body of a 200; -EBADF: this body is kept in memory, as the bodies of other statuses are */
     void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* may be NULL */
     void *userdata;

@@ -93,9 +93,9 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
     return start;
 }
 
-/* Returns whether the account has room for size bytes. Reserves twice the size as a test: an account may hold only as
- * much memory as is still unused by all accounts, and many small reservations reach this limit after half of the amount
- * that one large reservation can get. */
+/* An account may hold at most as many bytes as are still free, and each allocation reduces the free bytes. Small
+ * allocations therefore reach this limit at half of the bytes that one large allocation can get, so the test reserves
+ * twice the size. */
 bool nm_arena_has_room(const struct nm_arena *a, size_t size)
 {
     if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_quota_account_take(a->account, 2 * size)))
