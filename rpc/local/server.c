@@ -363,9 +363,9 @@ static unsigned max_connections(unsigned wanted)
 
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
-    /* This timeout is much longer than that of the server's own sweep, because the sweep sends a reason before it
-     * closes a connection, and libmicrohttpd doesn't. If the timeouts were similar, both would be due at the same time
-     * after the event loop had been blocked. */
+    /* This timeout exceeds the time limit for a request plus the interval of the sweep, because the sweep sends a
+     * reason before it closes a connection, and libmicrohttpd doesn't. The three seconds ensure that the sweep is
+     * first even after the event loop was blocked for a short time. */
     uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 3;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
