@@ -84,9 +84,10 @@ static uint64_t now_usec(void)
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* Returns the worker's deadline. A worker that works reports several times a second, also while it waits for a server
- * or a command. Waiting for a byte may take longer than silent_usec. The limit on the whole time is for a removal that
- * would never end because a user keeps creating files. */
+/* Returns the worker's deadline, the first of three limits. silent_usec limits the time without a report, because a
+ * worker reports several times a second, also while it waits for a server or a command. stalled_usec is longer, and
+ * limits such a wait. The limit on the whole time ends a removal that would never end because a user keeps creating
+ * files. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;

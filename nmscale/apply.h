@@ -62,7 +62,7 @@ int nm_scale_plan(const char *exclude_file, const struct nm_scale_model *m, cons
 struct nm_scale_apply {
     const struct nm_scale_options *options;
     struct nm_scale_rm *rm;
-    const volatile bool *stop; /* NULL: the functions below can't be interrupted */
+    const volatile bool *stop; /* becomes true when nmscale is to end; not NULL */
 };
 
 /* Sleeps. Returns early when *stop becomes true. */

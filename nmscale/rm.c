@@ -238,8 +238,8 @@ static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **re
     return 0;
 }
 
-/* Polls the active ResourceManager. The nodes are read last. If a node is Low by then, the earlier pages have already
- * shown the containers that it had before. */
+/* Polls the active ResourceManager. The nodes are read after the applications. If a node is Low by then, the pages of
+ * the applications have already shown the containers that it had before. */
 static int read_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
                        char **ret_message)
 {

@@ -20,7 +20,7 @@
 /* Hadoop's timeout for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)
 #define SEND_TIMEOUT_SEC 60
-/* A request's plan and head use some 70 KiB of the stack. */
+/* A request uses some 100 KiB of the stack: its decoded query, its plan, and the buffer of send_some(). */
 #define STACK_BYTES (256u << 10)
 #define BACKLOG 512
 /* Pause of accepting when descriptors or memory are used up, because the next accept would fail again. */

@@ -140,7 +140,7 @@ static void refresh_times(struct nm_stream *s)
     nm_output_times_reader_init(&s->times, fd);
 }
 
-/* Writes the lines with their times. Omits the rest of a line that began before the requested range. */
+/* Writes the lines with their times. With since_usec, omits the rest of a line that began before the requested time. */
 static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n, uint64_t offset)
 {
     while (n > 0) {
