@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the whole socket interface of a running nmd with requests that are right, nearly right
-and not at all right, for --seconds, and watches that it goes on answering.
+"""Sends valid, nearly valid and invalid requests to all paths of a running nmd's socket for --seconds, and checks that nmd
+keeps answering.
 
     drive-socket.py --socket PATH [--seconds N] [--seed N] [--user UID[:GID]]...
 
-Several clients at once, one of them per --user (it must be root for that) and two as who started
-it. What they send is made from the daemon's own OpenAPI description, so that a new path is fuzzed
-from the day it is described; values and bytes are then spoiled at random, and connections are kept,
-pipelined, chunked, half closed, slow, deaf or broken off. The same seed sends the same.
+Several clients run at once: one for each --user, which needs root, and two as the user of this program. The requests are
+generated from nmd's own OpenAPI description, so a new path is tested as soon as it is described. Values and bytes are then
+corrupted at random. Clients keep connections open, pipeline requests, send chunks, close one direction, send slowly, do not
+read, or disconnect early. The same seed generates the same requests.
 
-First every operation is asked for once, well-formed, and must be done.
+First, each operation is requested once with a valid request, which must succeed.
 
-Exit status 0: nmd answered to the end, and every answer to a request that wasn't spoiled was
-HTTP, was what its Content-Type said, was no failure of nmd's own (500), and if it was an error named
-the thing and what is allowed. In the end all containers are killed.
+Exit status 0: nmd answered until the end. Each answer to a request that was not corrupted was valid HTTP, matched its
+Content-Type, and did not have status 500. Each error had a code, the thing that it refers to, and a message. At the end all
+containers are killed.
 """
 
 import argparse
@@ -42,13 +42,13 @@ class Finding(Exception):
 
 
 def read_answer(f):
-    """One HTTP answer from a file, as status, headers, body; None at the end of the connection."""
+    """Reads one HTTP answer. Returns its status, headers and body, or None at the end of the connection."""
     line = f.readline(70000)
     if not line:
         return None
     words = line.split(None, 2)
     if not line.startswith(b"HTTP/1.") or len(words) < 2 or not words[1].isdigit():
-        raise Finding("no HTTP: %r" % line[:200])
+        raise Finding("not an HTTP answer: %r" % line[:200])
     headers = {}
     while (line := f.readline(70000)) not in (b"\r\n", b""):
         name, _, value = line.decode("latin-1").partition(":")
@@ -65,7 +65,7 @@ def read_answer(f):
 
 
 def check_answer(what, status, headers, body):
-    """An answer to a request that was not spoiled."""
+    """Checks the answer to a request that was not corrupted."""
     if status == 500 or not 200 <= status < 600:
         raise Finding("%s: %d %r" % (what, status, body[:500]))
     kind = headers.get("content-type", "")
@@ -73,14 +73,14 @@ def check_answer(what, status, headers, body):
         j = json.loads(body.decode("utf-8"))
     if status < 400 or not kind.startswith("application/json"):
         return
-    if "RemoteException" in j:  # Hadoop's own way, below /ws/
+    if "RemoteException" in j:  # the form of Hadoop's REST interface, below /ws/
         e = j["RemoteException"]
         if set(e) != {"exception", "message", "javaClassName"} or len(e["message"]) < 10:
-            raise Finding("%s: %d, an exception that says too little: %r" % (what, status, body[:500]))
+            raise Finding("%s: %d, an incomplete exception: %r" % (what, status, body[:500]))
         return
     e = j["error"]
     if set(e) != {"code", "thing", "value", "message"} or not e["code"] or not e["thing"] or len(e["message"]) < 10:
-        raise Finding("%s: %d, an error that says too little: %r" % (what, status, body[:500]))
+        raise Finding("%s: %d, an incomplete error: %r" % (what, status, body[:500]))
     if any(ord(c) < 32 or ord(c) == 127 for v in e.values() for c in v):
         raise Finding("%s: control characters in an error: %r" % (what, body[:500]))
 
@@ -94,14 +94,14 @@ class Fuzzer:
         self.n = 0
         status, body = self.ask("GET", "/v1/openapi.json")
         if status != 200:
-            sys.exit("no description: %s" % status)
+            sys.exit("/v1/openapi.json: status %s" % status)
         self.doc = json.loads(body)
         self.operations = [(p, m.upper(), o) for p, item in self.doc["paths"].items()
                            for m, o in item.items() if m != "parameters"]
 
     def connect(self, timeout=20.0):
         s = socket.socket(socket.AF_UNIX)
-        s.connect(self.path)  # before the timeout, with which a full backlog would be an error
+        s.connect(self.path)  # has no timeout yet: with one, a full backlog would be an error
         s.settimeout(timeout)
         return s
 
@@ -131,7 +131,7 @@ class Fuzzer:
         return {self.random.choice(WORDS): self.any_value(depth + 1) for _ in range(self.random.randrange(4))}
 
     def value(self, name, schema):
-        """Mostly something that fits the schema."""
+        """Returns a value, which usually fits the schema."""
         if self.random.random() < 0.05:
             return self.any_value()
         if "$ref" in schema:
@@ -147,7 +147,7 @@ class Fuzzer:
                 return {"A": "1", self.random.choice(WORDS): self.random.choice(WORDS)}
             required = schema.get("required", [])
             if os.geteuid() == 0 and "user" in schema["properties"] and self.random.random() < 0.9:
-                required = required + ["user"]  # root has to name one
+                required = required + ["user"]  # root must name the user of a container
             return {n: self.value(n, s) for n, s in schema["properties"].items()
                     if n in required or self.random.random() < 0.2}
         if kind == "array":
@@ -183,7 +183,7 @@ class Fuzzer:
         return path + ("?" + "&".join(query) if query else "")
 
     def chunks(self, body):
-        """The body in chunks, some of them with extensions, trailers behind them."""
+        """Returns the body in chunks. Some chunks have extensions, and a trailer may follow."""
         out = b""
         while body:
             n = self.random.randrange(1, len(body) + 1)
@@ -192,7 +192,7 @@ class Fuzzer:
         return out + b"0\r\n" + self.random.choice([b"", b"", b"X-Trailer: 1\r\n"]) + b"\r\n"
 
     def request(self, close, sound=False):
-        """The bytes, and which operation it is. sound: it keeps to HTTP, whatever its values are."""
+        """Returns a random request and its operation. sound: the request is valid HTTP, whatever its values."""
         path, method, operation = self.random.choice(self.operations)
         if path == "/v1/drain" and self.random.random() < 0.9:
             path, method, operation = "/v1/containers", "POST", self.doc["paths"]["/v1/containers"]["post"]
@@ -244,12 +244,12 @@ class Fuzzer:
     # ---- clients ----------------------------------------------------------------------------------
 
     def kept(self):
-        """One connection, several requests one after the other; every answer is looked at."""
+        """Sends several requests over one connection, one after the other, and checks each answer."""
         with self.connect(20) as s, s.makefile("rb") as f:
             n = self.random.choice([1, 1, 2, 5])
             for i in range(n):
                 data, what = self.request(close=i == n - 1, sound=True)
-                # Every word for yes begins what has no end.
+                # The answer to a wait, or with any value of "follow" that means yes, may have no end.
                 if re.search(rb"follow=(?!no|false|off|0)", data) or what.endswith("/wait"):
                     return self.held.append(self.stray(data))
                 try:
@@ -258,7 +258,7 @@ class Fuzzer:
                 except TimeoutError:
                     raise Finding("%s: no answer in time to %r" % (what, data[:500]))
                 except (BrokenPipeError, ConnectionResetError):
-                    if len(data) > 1 << 20:  # refused before it was read: the answer may get lost on the way
+                    if len(data) > 1 << 20:  # nmd refuses it without reading all of it, so the answer may get lost
                         return None
                     raise
                 if answer is None:
@@ -271,7 +271,7 @@ class Fuzzer:
         return None
 
     def story(self):
-        """A container's life, in a right order for once: chance alone seldom finds the way."""
+        """Makes a container and acts on it in a valid order, because random requests seldom have one."""
         name = self.random.choice(self.names)
         at = "/v1/containers/" + name
         actions = [("POST", at + "/" + verb, {}) for verb in ("pause", "resume", "demote", "promote")]
@@ -292,15 +292,14 @@ class Fuzzer:
 
     @staticmethod
     def small():
-        """A container of one's own that is surely accepted; root has to say that it is itself whom it means."""
+        """Returns the body for a small container that nmd accepts. Root must name itself as the user."""
         body = {"command": ["sleep", "20"], "memory_bytes": 1 << 20, "vcores": 0.01}
         return {"user": "root", **body} if os.geteuid() == 0 else body
 
     def tour(self):
-        """Every operation once, well-formed and in a state that suits it, while nobody else is there: each must
-        succeed. So none is refused throughout because of how it is asked. Only a cluster's application masters have
-        anything placed, and only its nodes have web services: without one there is nothing to be found. What takes its
-        connection over is told to ask for that (56-sessions does)."""
+        """Makes a valid request for each operation, in a suitable state, while no other client is active. Each must
+        succeed, with two exceptions: without a cluster there are no placements and no web services of Hadoop (404), and
+        exec requires that the client asks for an upgrade of the connection (426), which 56-sessions tests."""
         for path, method, _ in self.operations:
             verb = path.rpartition("/")[2]
             body = {"PATCH": {"vcores": 0.02}, "POST": {}}.get(method)
@@ -325,10 +324,10 @@ class Fuzzer:
             status, text = self.ask(method, path, None if body is None else json.dumps(body).encode())
             wanted = 404 if "/placements/" in path or path.startswith("/ws/") else 426 if verb == "exec" else None
             if not (status == wanted if wanted else 200 <= status < 300):
-                raise Finding("%s %s, well-formed: %d %r" % (method, path, status, text[:500]))
+                raise Finding("%s %s, a valid request: %d %r" % (method, path, status, text[:500]))
 
     def stray(self, data=None):
-        """A connection that may stay: it listens for a moment, or not, or is cut in the middle."""
+        """Sends requests, some of them corrupted or truncated, and may read for a moment. Returns the open connection."""
         s = self.connect(0.02 if self.random.random() < 0.8 else 0.2)
         if data is None:
             close = self.random.random() < 0.5
@@ -347,11 +346,11 @@ class Fuzzer:
                 while s.recv(65536):
                     pass
         except OSError:
-            pass  # refused, slow or gone: what counts is that others are served
+            pass  # refused, slow or closed: nmd only has to serve the other clients
         return s
 
     def tend(self):
-        """What is held open: a byte more, a look, a bad end, or left alone for longer."""
+        """Sends a byte to one of the open connections, reads from it, resets it, or leaves it alone. Keeps at most 60."""
         while len(self.held) > 60:
             self.held.pop(self.random.randrange(len(self.held))).close()
         if not self.held:
@@ -390,7 +389,7 @@ class Fuzzer:
 
 
 def worker(args, number, user, end, report):
-    """One client, in a process of its own: a process is one user."""
+    """Runs one client in a separate process, because a process has only one user."""
     if user:
         uid, _, gid = user.partition(":")
         os.setgroups([int(gid)] if gid else [])
@@ -401,14 +400,14 @@ def worker(args, number, user, end, report):
         f = Fuzzer(args, args.seed * 100 + number)
         f.run(end)
         result.update(n=f.n, sent=f.sent, accepted=sorted(f.accepted))
-    except Exception as e:  # whatever it is, a client that fails has found something
+    except Exception as e:  # any failure of a client is a finding
         result["finding"] = "as %s: %s: %s" % (user or "uid %d" % os.getuid(), type(e).__name__, e)
     os.write(report, json.dumps(result).encode())
     os._exit(0)
 
 
 def watch(f, end):
-    """Asks how nmd is, and sees to it that there is something to do things to, and not ever more of it."""
+    """Checks nmd's status repeatedly. Ends drains, and kills all containers beyond the first eight of the list."""
     slowest = 0.0
     while time.monotonic() < end:
         begun = time.monotonic()
@@ -424,13 +423,13 @@ def watch(f, end):
 
 
 def empty(f):
-    """Everything is killed, and must go within a minute."""
+    """Kills all containers, which must end within a minute."""
     end = time.monotonic() + 60
     while left := json.loads(f.ask("GET", "/v1/containers")[1]):
         for c in left:
             f.ask("POST", "/v1/containers/%s/kill" % c["id"], b'{"now":true}')
         if time.monotonic() > end:
-            raise Finding("these containers don't go: %s" % [(c["id"], c["state"]) for c in left])
+            raise Finding("these containers don't end: %s" % [(c["id"], c["state"]) for c in left])
         time.sleep(0.1)
     f.ask("POST", "/v1/undrain")
 
@@ -449,8 +448,8 @@ def main():
         f.tour()
         empty(f)
     except Exception as e:
-        findings.append("asking for each operation once: %s: %s" % (type(e).__name__, e))
-    end = time.monotonic() + args.seconds  # from here: on a busy machine the tour alone may take longer
+        findings.append("requesting each operation once: %s: %s" % (type(e).__name__, e))
+    end = time.monotonic() + args.seconds  # counted from now, because tour() may take longer on a busy machine
     for number, user in enumerate([None, None] + args.user):
         r, w = os.pipe()
         if os.fork() == 0:
@@ -460,28 +459,28 @@ def main():
     try:
         slowest = watch(f, end)
     except Exception as e:
-        findings.append("watching: %s: %s" % (type(e).__name__, e))
-    results = [json.loads(open(r, "rb").read() or b'{"finding":"a client has died"}') for r in pipes]
+        findings.append("checking the status: %s: %s" % (type(e).__name__, e))
+    results = [json.loads(open(r, "rb").read() or b'{"finding":"a client process died"}') for r in pipes]
     findings += [r["finding"] for r in results if r["finding"]]
     try:
         empty(f)
     except Exception as e:
-        findings.append("in the end: %s: %s" % (type(e).__name__, e))
+        findings.append("killing all containers: %s: %s" % (type(e).__name__, e))
     accepted = {a for r in results for a in r.get("accepted", [])}
     counters = json.loads(f.ask("GET", "/v1/status")[1])["counters"] if not findings else {}
     print("%d connections, %d requests, slowest status %.0f ms, %s containers ran, %d of %d operations were accepted" %
           (sum(r.get("n", 0) for r in results), sum(sum(r.get("sent", {}).values()) for r in results), slowest * 1000,
            counters.get("admitted"), len(accepted), len(f.operations)))
-    # Chance may leave some out in a short time; if it leaves many, what is sent has become too wrong to try much.
-    # Followed streams and waits are answered, but not looked at.
+    # In a short time, nmd may by chance accept no request for some operations. If these are many, the requests are invalid
+    # too often to test much. Answers of waits are not checked, so waits are left out.
     missed = [m + " " + p for p, m, _ in f.operations
               if m + " " + p not in accepted and not p.endswith(("/wait", "/exec")) and not p.startswith("/ws/")]
     if missed:
-        print("refused whenever it was asked for under fire: " + ", ".join(missed))
+        print("no random request for these operations was accepted: " + ", ".join(missed))
     if args.seconds >= 10 and len(missed) > len(f.operations) / 3:
-        findings.append("most of what was sent is refused")
+        findings.append("no random request was accepted for more than a third of the operations")
     for text in findings:
-        print("found: " + text)
+        print("finding: " + text)
     sys.exit(1 if findings else 0)
 
 
