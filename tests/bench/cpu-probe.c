@@ -2,9 +2,9 @@
 
 /*
  * Measures CPU latency as a guaranteed container experiences it. The program wakes up every PERIOD ms, does the same
- * piece of work each time, and records how late it woke up and how long the work took. The piece is calibrated at the
- * start to take WORK ms of CPU time. Later it is measured in iterations and not in time, so that a slower CPU shows
- * (caches, SMT, a busy host).
+ * piece of work each time, and records how late it woke up and how long the work took. At its start, the program
+ * calibrates the number of iterations that take WORK ms of CPU time. This number then stays the same, so that the work
+ * takes longer on a slower CPU (caches, SMT, a busy host).
  *
  * cpu-probe PERIOD-MS WORK-MS SECONDS FILE: writes one line for each period, "when-ns late-us took-us".
  */
@@ -53,8 +53,8 @@ static int compare(const void *a, const void *b)
 
 #define TRIES 7
 
-/* Calibrates by CPU time, which other processes cannot lengthen (but an emulator's host can). Uses one of the faster
- * tries. Each is long compared to a tick, the resolution of the clock on some hosts. */
+/* Calibrates by CPU time, which other processes cannot lengthen (but an emulator's host can). Uses the second-fastest
+ * try. Each try is long compared to a tick, which is the resolution of the clock on some hosts. */
 static uint64_t turns_for(uint64_t work_nsec)
 {
     const uint64_t turns = 10000000;

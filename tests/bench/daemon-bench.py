@@ -61,8 +61,8 @@ class Node:
         self.socket = str(self.dir / "nmd.sock")
         (self.dir / "nmd.conf").write_text("\n".join(conf) + "\n[health]\ndisk-min-free = 0\n")
         self.root = next(line.split()[1] for line in open("/proc/mounts") if line.split()[2] == "cgroup2")
-        # The node has its real memory. Its CPU use has only the containers, so that other programs on this machine don't delay
-        # admissions.
+        # nmd sees the machine's real memory, but only the containers' use of CPU, so that other programs on this machine do
+        # not delay admissions.
         proc = self.dir / "proc"
         proc.mkdir()
         (proc / "meminfo").symlink_to("/proc/meminfo")

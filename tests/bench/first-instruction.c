@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Prints when it started, in ns of CLOCK_MONOTONIC, to measure launches. With a command, it then starts the command, as
- * a shell would, and waits for it: so the difference of two such times does not include what the measuring script needs
- * to start a process.
+ * Prints the time at which it started, in ns of CLOCK_MONOTONIC, to measure launches. If it has a command as argument,
+ * it then starts the command as a shell would, and waits for its end. The command runs this program again. The
+ * difference between the two printed times excludes the time in which the measuring script starts a process.
  *
  * The time is taken at the first instruction, before the C library initializes: the library queries the processor's
  * features (CPUID), which costs half a millisecond if a hypervisor must answer.

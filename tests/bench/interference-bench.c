@@ -4,9 +4,9 @@
  * Measures how much slower work on one CPU is while all other CPUs are busy. The result is the value for nmsim's
  * --interference. It includes caches, memory bandwidth, clock rates and CPUs that share a core. It includes neither the
  * scheduler (the work has its own CPU, the neighbours are SCHED_IDLE on others, and CPU time is measured) nor memory
- * pressure. The program measures alone and beside the neighbours in turns and compares each stretch with the one before
- * it. It prints the median of the pairs, and the range of the middle half. It needs a quiet host of two CPUs or more,
- * but not root.
+ * pressure. The program measures the work alone and beside the neighbours in turns, and compares each stretch with the
+ * previous one. It prints the median of the pairs, and the range of the middle half. It needs two CPUs or more and no
+ * other load on the host. It does not need root.
  *
  *   interference-bench [PAIRS]      default: 21
  */
@@ -210,7 +210,7 @@ static void end_neighbours(void)
 
 /* ---- measuring ---------------------------------------------------------------------------------- */
 
-/* Returns the CPU time of one piece; the first piece is not counted, because it fills the caches. */
+/* Returns the mean CPU time of one piece. The first piece is not counted, because it fills the caches. */
 static double piece_usec(void (*piece)(void))
 {
     uint64_t end = nm_clock_usec(CLOCK_MONOTONIC) + STRETCH_USEC, cpu;

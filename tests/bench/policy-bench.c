@@ -5,13 +5,14 @@
  * which must not grow. There are three kinds of rounds, from the usual to the worst:
  *
  *   quiet   all containers run without shortage: a sum over all
- *   queue   half of the containers wait in an order that has to be sorted
+ *   queue   half of the containers wait, and the queue's order requires sorting
  *   kill    memory is over beta and victims are chosen (app-fair, the most expensive order)
  *
- * Small nodes are measured in turns, 20,000 containers in all; otherwise the branch predictor would learn their order.
+ * Several small nodes, with 20,000 containers in total, are measured in turns, because the branch predictor would learn
+ * the order of the containers of a single one.
  *
- * The reference in the last column is the C library's qsort() for as many records of a view's size, sorted by one
- * number, measured in the same run.
+ * The reference in the last column is measured in the same run: the C library's qsort() sorts the same number of
+ * records, each of a view's size, by one number.
  */
 
 #include <inttypes.h>

@@ -112,7 +112,7 @@ static _Noreturn void live(const struct bench *b, unsigned i, bool active)
         pause();
 }
 
-/* Lets the active processes run once, and waits until they have. */
+/* Lets each active process run once, and waits until all of them have run. */
 static void next_round(struct bench *b, unsigned every)
 {
     const unsigned n = (b->n + every - 1) / every;

@@ -11,7 +11,7 @@ Commands are in fenced blocks. The word after "sh" names their runner, exactly o
   vm     tests/vm/suites/91-documents.sh, with the installed package and systemd
   tree   a test that has exactly this command (TESTS), because the command takes long or needs Hadoop
 
-So a command that no test runs is a fault, and so is a block without a runner. A command is one line. Commands within a sentence must
+A command that no test runs is a fault, and a block without a runner is one, too. A command is one line. Commands within a sentence must
 also be in a block, or be commands of the project with verbs and options that are in their --help (--check knows them from TOP).
 """
 import glob

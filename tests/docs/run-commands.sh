@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2154 # who sources it has set `dir`
+# shellcheck shell=bash disable=SC2154 # the script that sources this file sets `dir`
 #
 # Runs the commands of documents exactly as the documents show them, for the suites that commands.py names:
 #
@@ -48,7 +48,7 @@ play() { # RUNNER DOCUMENT...
             sed -n "${i}p" "$dir/commands.json" | jq -r '.output[]' >"$dir/shown"
             ! declare -F before_command >/dev/null || before_command
             status=0
-            # shellcheck disable=SC2294 # a line of a document is one
+            # shellcheck disable=SC2294 # each line of a document is one command
             eval "$command" >"$dir/printed" 2>"$dir/printed.err" </dev/null || status=$?
             is "$document: $command" "$status" 0 || diag "$(tail -n 20 "$dir/printed" "$dir/printed.err")"
             if [ -s "$dir/shown" ]; then

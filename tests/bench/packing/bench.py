@@ -17,16 +17,16 @@ The results are computed from the times at which each node had containers (Simul
 
   - A node is paid for from BOOT before its first container until IDLE after its last one. If another container comes before the
     node would have been added again, the node is kept. The day begins with only the minimum of nodes (MINIMUM of all).
-  - So the scaler knows BOOT ahead when a node will be needed. This is the same in all runs, so that only the placement differs.
+  - So the scaler knows BOOT in advance when a node will be needed. The runs have the same scaler and differ only in the placement.
     No job waits for a node, and no node is kept for its shuffle data.
   - "saved" is compared with stock and the same scaler, and not with a cluster that never shrinks ("paid" is compared with that).
   - "used" is the allocated share of the memory of all nodes, and "of paid" the share of the memory of the paid nodes.
-  - "jobs" is how much longer all jobs together took than with stock, from submission to end; "middle" is the same of the middle job.
+  - "jobs" is how much longer all jobs together took than with stock, from submission to end. "median" is the same for the median job.
   - "allocate" is the duration of an application's call, and "heartbeat" of a node's call to the scheduler, which places containers
     and calls the policy. In microseconds, without the first fifth of the day, in which Java still compiles.
 
-The runs of one load run at the same time, so that other programs of the machine disturb all of them. Best on an idle machine with
-two CPUs or more.
+The runs of one load run at the same time, so that other programs of the machine affect all of them. An idle machine with two CPUs
+or more gives the best figures.
 """
 import argparse
 import json
@@ -201,14 +201,15 @@ def paid_hours(spans, day, idle, boot, minimum):
 
 
 def compare(run, stock):
-    """Returns how much longer the jobs took than the same jobs with stock: by the sum, and for the middle job."""
+    """Returns how much longer the jobs took than the same jobs with stock: by the sum, and for the median job."""
     names = stock["jobs"].keys() & run["jobs"].keys()
     mine, theirs = [[r["jobs"][name] for name in names] for r in (run, stock)]
     return sum(mine) / sum(theirs) - 1, statistics.median(mine) / statistics.median(theirs) - 1
 
 
-HEAD = (("load", 8), ("nodes", 6), ("placement", 15), ("used", 6), ("in use", 7), ("paid", 6), ("of paid", 8), ("saved", 6), ("taken", 6), ("jobs", 7),
-        ("middle", 7), ("allocate: middle", 17), ("mean", 6), ("99 %", 7), ("heartbeat: middle", 18), ("mean", 6), ("99 %", 7))
+HEAD = (("load", 8), ("nodes", 6), ("placement", 15), ("used", 6), ("in use", 7), ("paid", 6), ("of paid", 8), ("saved", 6), ("taken", 6),
+        ("jobs", 7), ("median", 7), ("allocate: median", 17), ("mean", 6), ("99 %", 7), ("heartbeat: median", 18), ("mean", 6),
+        ("99 %", 7))
 
 
 def line(cells):
@@ -220,8 +221,8 @@ def row(run, stock):
     """`used`: the allocated share of the memory; `in use`: the share of nodes with containers; `taken`: how often each node was added."""
     against = ["-"] * 3
     if run is not stock:
-        longer, middle = compare(run, stock)
-        against = [f"{1 - run['paid'] / stock['paid']:.0%}", f"{longer:+.1%}", f"{middle:+.1%}"]
+        longer, median = compare(run, stock)
+        against = [f"{1 - run['paid'] / stock['paid']:.0%}", f"{longer:+.1%}", f"{median:+.1%}"]
     shares = [f"{share:.0%}" for share in (run["used"], run["in_use"], run["paid"], run["used"] / run["paid"])]
     return line([run["load"], run["nodes"], run["mode"], *shares, against[0], f"{run['taken']:.1f}", *against[1:]]
                 + [f"{run[door][figure]:.0f}" for door in ("allocate", "heartbeat") for figure in ("p50", "mean", "p99")])
