@@ -51,7 +51,7 @@ int fixture_alone(void **state)
 void fixture_begin(struct fixture *w)
 {
     assert_int_equal(fixture_start(w), 0);
-    /* In a plain file, each write replaces the earlier text. The kernel's file lists all enabled controllers. */
+    /* The kernel's file lists all enabled controllers. In this plain file, only the last written text is left. */
     fake_tree_write(&w->dir, "root/" SLICE "/cgroup.subtree_control", "cpu io memory pids\n");
     for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
         w->b->feature[f] = true;

@@ -104,7 +104,7 @@ static void listen_and_serve(int listener, const struct fake_exchange *x, size_t
         if (fd < 0)
             _exit(1);
         if (fork() == 0) {
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a child does not inherit it */
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a child does not inherit this setting */
             serve(fd, x, n, split);
             _exit(0);
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Checks agent/policy/policy-pass.c. A passer is a container that was admitted before an earlier one, the head of the
- * queue. While the head would fit without its passers, no further container may pass the head, and this may last for
- * settings.backfill_usec at most. The oracle does not check rounds with paused containers, which resume first, or with
- * orders other than arrival. It does not count the time of such rounds, so it may find a head due later than the policy
- * does, but never earlier.
+ * Checks agent/policy/policy-pass.c. A passer is a container that was admitted before the head of the queue, although
+ * it arrived later. While the head would fit without its passers, no further container may pass the head. The head may
+ * wait in this state for settings.backfill_usec at most. The oracle does not check rounds with paused containers, which
+ * resume first, or with queue orders other than arrival. The oracle does not count the time of such rounds, so the
+ * policy's wait may end earlier than the oracle requires, but not later.
  */
 
 #include <inttypes.h>

@@ -137,8 +137,8 @@ static const struct nm_policy_action *action_on(const struct facts *f, const str
     return NULL;
 }
 
-/* Returns the swapped memory that will return when the containers run again that stay paused in this round. Paused
- * containers that are resumed or killed in this round are counted elsewhere. */
+/* Returns the swapped memory of the containers that stay paused in this round. This memory returns when they run again.
+ * Paused containers that are resumed or killed in this round are counted elsewhere. */
 static double in_swap_of_paused(const struct facts *f)
 {
     double sum = 0;
@@ -214,7 +214,7 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
         return v->type == NM_GUARANTEED || v->exempt ? NULL
                                                      : "an opportunistic pause ends by resuming";
     if (v->user_paused)
-        return "a person's pause is ended by policy";
+        return "the policy ends a pause that a user requested";
     if (v->type == NM_GUARANTEED)
         return NULL;
     if (!f->cpu_known)
@@ -318,7 +318,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
             a->target->state != NM_PAUSED && a->target->state != NM_PAUSING)
             killed_cpu += (double)a->target->measured.cpu_millicores;
     }
-    /* These are the smallest amounts that the policy may subtract. Kills for pause deadlines only reduce the need. */
+    /* The policy subtracts at least these amounts. Kills for pause deadlines are omitted: they only reduce the need. */
     r = check_all_needed(o, f, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY,
                          f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed -
                              f->beta[NM_MEMORY]);

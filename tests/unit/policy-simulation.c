@@ -139,7 +139,7 @@ int simulation_init(struct simulation *w, uint64_t seed)
         simulation_chance(w, 0.5) ? simulation_below(w, w->settings.capacity.memory_bytes / 4) : 0;
     w->system_cpu_mean = simulation_chance(w, 0.5) ? simulation_below(w, w->cpus / 4) : 0;
     w->miss = simulation_chance(w, 0.4) ? 0.15 : 0;
-    w->meddle = simulation_chance(w, 0.5) ? 0.08 : 0;
+    w->interfere = simulation_chance(w, 0.5) ? 0.08 : 0;
     w->arrive = (double)between(w, 5, 60) / 100;
     w->reload = simulation_chance(w, 0.2) ? 0.03 : 0;
     w->sleep = simulation_chance(w, 0.2) ? 0.02 : 0;
@@ -306,7 +306,7 @@ static void resume_done(struct simulation *w, struct inhabitant *c)
 {
     if (c->fails) {
         enter(w, c, NM_PAUSED);
-        /* the freeze that paused the container may have been given up earlier */
+        /* if the freeze was given up before the resume, no deadline is set yet */
         c->view.pause_deadline_usec =
             NM_MIN(c->view.pause_deadline_usec, w->now + w->settings.pause_deadline_usec);
         return;
@@ -480,23 +480,23 @@ static void take_sample(struct simulation *w)
     };
 }
 
-/* ---- people ---------------------------------------------------------------------------------- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
-static void person_pauses(struct simulation *w, struct inhabitant *c)
+static void pause_as_user(struct simulation *w, struct inhabitant *c)
 {
     c->view.last_cpu_millicores = c->view.measured.cpu_millicores;
     c->view.user_paused = true;
     pass_through(w, c, NM_PAUSING, 0.02);
 }
 
-static void meddle_with(struct simulation *w, struct inhabitant *c)
+static void interfere_with(struct simulation *w, struct inhabitant *c)
 {
     struct nm_policy_container *v = &c->view;
 
     switch (simulation_below(w, 6)) {
     case 0:
         if (v->state == NM_RUNNING)
-            person_pauses(w, c);
+            pause_as_user(w, c);
         break;
     case 1:
         if (v->state == NM_PAUSED)
@@ -538,15 +538,15 @@ static void reload(struct simulation *w)
     w->settings.queue_max_length = NM_MAX(queue_max_length, w->settings.queue_max_length);
 }
 
-static void meddle(struct simulation *w)
+static void interfere(struct simulation *w)
 {
     if (simulation_chance(w, w->reload))
         reload(w);
-    if (!simulation_chance(w, w->meddle))
+    if (!simulation_chance(w, w->interfere))
         return;
     for (size_t i = 0; i < SIMULATION_MAX; i++)
         if (w->all[i].alive && simulation_chance(w, 0.2))
-            meddle_with(w, &w->all[i]);
+            interfere_with(w, &w->all[i]);
 }
 
 void simulation_calm(struct simulation *w)
@@ -554,7 +554,7 @@ void simulation_calm(struct simulation *w)
     w->calm = true;
     w->period = w->settings.period_usec = NM_USEC_PER_SEC;
     w->settings.sample_max_age_usec = NM_MAX(w->settings.sample_max_age_usec, w->period);
-    w->miss = w->meddle = w->arrive = w->reload = w->sleep = 0;
+    w->miss = w->interfere = w->arrive = w->reload = w->sleep = 0;
     w->draining = w->unhealthy = false;
     w->shed_to = w->shed_limited_to = UINT32_MAX;
     w->settings.uplink_threshold = 0;
@@ -626,7 +626,7 @@ void simulation_next(struct simulation *w)
             fill_input(w, trigger); /* the input for the next arrival must count this one */
             arrive(w, 100);
         }
-    meddle(w);
+    interfere(w);
     if (w->now >= w->next_sample) {
         take_sample(w);
         w->next_sample = w->now + w->period;

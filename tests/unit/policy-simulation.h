@@ -36,7 +36,7 @@ struct simulation {
     struct nm_policy_node node;
     uint64_t system_memory, system_cpu, system_memory_mean, system_cpu_mean, cpus;
     uint64_t squeeze;
-    double miss, meddle, arrive, reload, sleep; /* probabilities */
+    double miss, interfere, arrive, reload, sleep; /* probabilities */
     uint64_t suspended; /* total time of suspends */
     bool crowded; /* opportunistic work makes guaranteed containers wait for CPUs */
     uint64_t reclaim_bytes_per_sec;

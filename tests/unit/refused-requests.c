@@ -143,7 +143,7 @@ static bool is_parsers_mistake(const struct request *a, int status)
     return a->body && status == 400;
 }
 
-/* done: the action was carried out before its result could not be shown. The refusal must state this. */
+/* done: the action was carried out, and only its result could not be sent. The refusal must state this. */
 static void assert_refusal(const struct request *a, int status, const char *content, bool done)
 {
     assert_int_equal(strstr(content, "The request was carried out") != NULL, done);

@@ -65,7 +65,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Starts a process that sleeps until it is killed. It ends with this process. */
+/* Starts a process that sleeps until it is killed, but for a minute at most. */
 static pid_t spawn(void)
 {
     pid_t pid = fork();

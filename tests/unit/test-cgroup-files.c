@@ -483,7 +483,7 @@ static void test_a_missing_cgroup_root_is_an_error(void **state)
     if (geteuid() == 0) {
         assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -ENOENT);
         assert_non_null(strstr(w->message, "can't create the slice /nonexistent/cgroup/nmtest.slice: "));
-    } else { /* the user's slice would be below their own cgroup */
+    } else { /* a user's slice is made below the user's own cgroup, which this root lacks */
         assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -EACCES);
         assert_non_null(strstr(w->message, "cgroup /nonexistent/cgroup"));
     }

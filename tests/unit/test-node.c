@@ -180,7 +180,7 @@ static void test_each_failed_allocation_is_an_error(void **state)
     fake_tree_done(&proc);
 }
 
-/* A sample succeeds without the pressure files. Without any of the other files, the sample fails. */
+/* A sample succeeds without the pressure files. If one of the other files is missing, the sample fails. */
 static void test_only_the_pressure_files_of_proc_may_be_missing(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;

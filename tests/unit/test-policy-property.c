@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of the policy on a simulated node (policy-simulation.c). An oracle that shares no code with the
- * policy
- * (policy-oracle.c) and nm_policy_check_invariants() check every round. Each history ends with an idle node, on which
- * no container may still be paused, queued or squeezed. In some histories a second policy gets the containers in
- * another order and must make the same decisions.
+ * Random histories of the policy on a simulated node (policy-simulation.c). Two checks follow every round: an oracle
+ * that shares no code with the policy (policy-oracle.c), and nm_policy_check_invariants(). Each history ends with an
+ * idle node, on which no container may still be paused, queued or squeezed. In some histories a second policy gets the
+ * containers in another order and must make the same decisions.
  *
  *   test-policy-property [--histories N] [--seed S] [--verbose]
  *

@@ -13,11 +13,11 @@
 static void test_containers_are_resumed_in_order_of_arrival(void **state)
 {
     struct node *n = *state;
-    struct nm_policy_container *g = node_run(n, G, 10, 60), *first, *second, *third, *person;
+    struct nm_policy_container *g = node_run(n, G, 10, 60), *first, *second, *third, *paused_by_user;
 
     first = node_paused(n, 5, 20);
-    person = node_paused(n, 5, 1);
-    person->user_paused = true;
+    paused_by_user = node_paused(n, 5, 1);
+    paused_by_user->user_paused = true;
     second = node_paused(n, 5, 30);
     third = node_paused(n, 5, 5);
     node_use(g, 10, 80);
@@ -40,7 +40,7 @@ static void test_containers_are_resumed_in_order_of_arrival(void **state)
     assert_ptr_equal(n->verdict.actions[0].target, first);
     assert_ptr_equal(n->verdict.actions[1].target, second);
     assert_ptr_equal(n->verdict.actions[2].target, third);
-    assert_left_alone(n, person);
+    assert_left_alone(n, paused_by_user);
 }
 
 /* The sample was taken before the container was resumed, so it doesn't contain the container's use. The next rounds
