@@ -357,7 +357,7 @@ static int record(struct nm_manager *m, const struct nm_caller *who, const char 
     return (int)m->refusal.outcome;
 }
 
-static int do_it(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+static int record_done(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
 {
     int r = record(m, who, id, p);
 
@@ -404,37 +404,37 @@ int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, 
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *p)
 {
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *p)
 {
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        struct nm_problem *p)
 {
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *p)
 {
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *p)
 {
     m->last_now = now;
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
 {
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
@@ -472,7 +472,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
 {
     m->last_u64 = memory_bytes;
     m->last_u32 = vcores_milli;
-    return do_it(m, who, id, p);
+    return record_done(m, who, id, p);
 }
 
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
@@ -481,21 +481,21 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const st
     m->last_u64 = order->deadline_usec;
     m->last_now = order->kill_opportunistic;
     m->last_until_restart = order->until_restart;
-    return do_it(m, who, "drain", p);
+    return record_done(m, who, "drain", p);
 }
 
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *p)
 {
-    return do_it(m, who, "undrain", p);
+    return record_done(m, who, "undrain", p);
 }
 
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *p)
 {
-    return do_it(m, who, "close-breaker", p);
+    return record_done(m, who, "close-breaker", p);
 }
 
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *p)
 {
-    return do_it(m, &m->caller, "reload", p);
+    return record_done(m, &m->caller, "reload", p);
 }

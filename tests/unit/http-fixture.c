@@ -210,7 +210,7 @@ static int exchange(struct client *c, const char *method, const char *target, co
 
         *ret = json_loads(content, 0, &e);
         if (!*ret)
-            fail_msg("%s %s: no JSON: %s", method, target, c->data);
+            fail_msg("%s %s: the answer is not JSON: %s", method, target, c->data);
     }
     client_close(c);
     return status;
@@ -280,7 +280,7 @@ void assert_error(json_t *j, const char *code, const char *thing, const char *me
     json_t *e = json_object_get(j, "error");
 
     if (!e)
-        fail_msg("no error");
+        fail_msg("the answer has no member \"error\"");
     assert_string_equal(json_string_value(json_object_get(e, "code")), code);
     assert_string_equal(json_string_value(json_object_get(e, "thing")), thing);
     assert_true(json_is_string(json_object_get(e, "value")));

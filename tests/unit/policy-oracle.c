@@ -39,23 +39,23 @@ static const char *check_victim(struct oracle *o, const struct facts *f,
         return wrong(o, "container %" PRIu64 " is a victim without a fresh sample", v->seq);
     if (a->type == NM_ACTION_KILL && a->resource == NM_CPU &&
         a->reason != NM_REASON_PAUSE_DEADLINE && f->s->pause_enabled)
-        return "CPU kills although pausing is on";
+        return "a container is killed for CPU although pausing is on";
     if (a->type == NM_ACTION_PAUSE && (!f->s->pause_enabled || !f->s->can_freeze))
         return "a container is paused although pausing is off or impossible";
     if (a->type == NM_ACTION_PAUSE && a->resource != NM_CPU)
         return "a container is paused for memory";
     if (is_threshold(a) && !f->s->over_allocation)
-        return "taken back on a threshold with over-allocation off";
+        return "resources are taken back at a threshold although over-allocation is off";
     if (a->reason == NM_REASON_PAUSE_DEADLINE && f->in->now_usec < v->pause_deadline_usec)
-        return "killed before its pause deadline";
+        return "a container is killed before its pause deadline";
     if (a->predicted.memory_bytes == 0 && a->predicted.cpu_millicores == 0 &&
         a->reason != NM_REASON_PAUSE_DEADLINE)
-        return "a victim that frees no resource";
+        return "a victim frees no resource";
     return NULL;
 }
 
 /* Returns whether memory may run out within two samples. If so, one sample after the victims' end is enough. */
-static bool at_the_brink(const struct oracle *o, const struct facts *f)
+static bool memory_may_run_out(const struct oracle *o, const struct facts *f)
 {
     double brink = f->beta[NM_MEMORY] + floor((f->capacity[NM_MEMORY] - f->beta[NM_MEMORY]) / 2);
 
@@ -72,12 +72,12 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
     if (!is_threshold(a))
         return NULL;
     if (!o->has_new_sample)
-        return "taken back on a threshold without a new sample";
+        return "resources are taken back at a threshold without a new sample";
     if (f->in_use[k] - f->pending_measured[k] <= f->beta[k])
-        return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f",
+        return wrong(o, "%s is taken back, but its use is not over beta: %.0f - %.0f <= %.0f",
                      k ? "CPU" : "memory", f->in_use[k], f->pending_measured[k], f->beta[k]);
     if (k == NM_CPU && f->in->trigger == NM_TRIGGER_PRESSURE)
-        return "CPU is taken back for the pressure of memory";
+        return "CPU is taken back in a round for memory pressure";
     if (k == NM_CPU &&
         (o->run_over_beta < f->s->cpu_samples ||
          8 * (f->in->node.at_usec - o->run_began) + o->run_period <
@@ -85,7 +85,7 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
         return wrong(o, "CPU is taken back after %u samples of %u", o->run_over_beta,
                      f->s->cpu_samples);
     /* a kill follows a reclaim from running containers as soon as a sample shows that the reclaim wasn't enough */
-    if (k == NM_MEMORY && (o->asked_running || at_the_brink(o, f)))
+    if (k == NM_MEMORY && (o->asked_running || memory_may_run_out(o, f)))
         return NULL;
     if (o->ever_taken[k] && o->quiet[k] < NM_MAX(2U, f->s->settle_samples))
         return wrong(o, "%s is taken back %u samples after the last victims were gone",
@@ -176,9 +176,9 @@ static const char *check_admission(struct oracle *o, const struct facts *f,
     if (!f->cpu_known)
         return "an opportunistic admission without a CPU figure";
     if (over && f->in->now_usec < o->breaker_until)
-        return "an opportunistic admission while the breaker holds";
+        return "an opportunistic admission while the breaker is open";
     if (over && unsettled(o, f))
-        return "an opportunistic admission before what was taken back has settled";
+        return "an opportunistic admission before the last victims have settled";
     if (f->s->uplink_threshold > 0 && f->in->node.uplink_utilization > f->s->uplink_threshold)
         return "an opportunistic admission with a saturated uplink";
     for (int k = 0; k < 2; k++) {
@@ -218,14 +218,14 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
     if (v->type == NM_GUARANTEED)
         return NULL;
     if (!f->cpu_known)
-        return "resumed without a sample";
+        return "a container is resumed without a CPU figure";
     if (f->s->over_allocation && unsettled(o, f))
-        return "resumed before what was taken back has settled";
+        return "a container is resumed before the last victims have settled";
     if (used[NM_CPU] >= f->alpha[NM_CPU] || (after > f->beta[NM_CPU] && !alone))
         return wrong(o, "container %" PRIu64 " is resumed at CPU %.0f + %.0f, beta %.0f", v->seq,
                      used[NM_CPU], resume_cpu(f, v), f->beta[NM_CPU]);
     if (f->s->over_allocation && f->in_use[NM_MEMORY] > f->beta[NM_MEMORY])
-        return "resumed while memory is over beta";
+        return "a container is resumed while memory is over beta";
     if (facts_returning(f, v) > 0 && used[NM_MEMORY] + facts_returning(f, v) > f->beta[NM_MEMORY])
         return wrong(o, "container %" PRIu64 " is resumed at %.0f, with %.0f in swap, beta %.0f",
                      v->seq, used[NM_MEMORY], facts_returning(f, v), f->beta[NM_MEMORY]);
@@ -625,11 +625,11 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
         if (all.asked[k] > f->capacity[k])
             return wrong(o, "the queued containers request %.0f, more than the capacity", all.asked[k]);
     if (f->s->queue_policy == NM_QUEUE_BY_LENGTH && f->n_queued > f->s->queue_max_length)
-        return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
+        return wrong(o, "%zu containers are queued, the limit is %u", f->n_queued, f->s->queue_max_length);
     if (left > f->in->shed_to)
-        return wrong(o, "%zu containers stay queued, %u may", left, f->in->shed_to);
+        return wrong(o, "%zu containers stay queued, the limit is %u", left, f->in->shed_to);
     if (limited.left > f->in->shed_limited_to)
-        return wrong(o, "%zu containers stay queued, the upstream allows %u", limited.left, f->in->shed_limited_to);
+        return wrong(o, "%zu limited containers stay queued, the limit is %u", limited.left, f->in->shed_limited_to);
     if (limited.oldest_shed < limited.newest_kept)
         return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, limited.oldest_shed,
                      limited.newest_kept);
@@ -640,7 +640,7 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
         limited.left < f->in->shed_limited_to)
         return "more containers are shed than the limits require";
     if (left > 0 && f->v->queue_reason == NM_REASON_NONE)
-        return "containers wait without a reason";
+        return "containers are queued without a queue reason";
     return NULL;
 }
 
@@ -696,7 +696,7 @@ static const char *check_budget(struct oracle *o, const struct facts *f)
         now += a->type == NM_ACTION_KILL && is_threshold(a);
     }
     return now > 0 && spent + now > budget
-               ? wrong(o, "%u kills in a minute, and %u more: the budget is %u", spent, now, budget)
+               ? wrong(o, "%u kills in the last minute and %u in this round, the budget is %u", spent, now, budget)
                : NULL;
 }
 

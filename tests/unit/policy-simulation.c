@@ -161,7 +161,7 @@ void simulation_done(struct simulation *w)
 
 /* ---- containers ------------------------------------------------------------------------------ */
 
-static void enter(struct simulation *w, struct inhabitant *c, enum nm_state state)
+static void enter(struct simulation *w, struct sim_container *c, enum nm_state state)
 {
     c->view.state = state;
     c->view.state_usec = w->now;
@@ -169,7 +169,7 @@ static void enter(struct simulation *w, struct inhabitant *c, enum nm_state stat
 }
 
 /* Starts a transition. The transition usually takes milliseconds, and sometimes far too long. */
-static void pass_through(struct simulation *w, struct inhabitant *c, enum nm_state state, double stuck)
+static void pass_through(struct simulation *w, struct sim_container *c, enum nm_state state, double stuck)
 {
     enter(w, c, state);
     c->due_usec = w->now + (simulation_chance(w, stuck) ? between(w, 8, 60) * NM_USEC_PER_SEC
@@ -242,7 +242,7 @@ static bool is_taken(struct simulation *w, enum nm_execution_type type, const st
 static void arrive(struct simulation *w, uint64_t part)
 {
     const struct nm_resources *capacity = &w->settings.capacity;
-    struct inhabitant *c = NULL;
+    struct sim_container *c = NULL;
     struct nm_resources request;
     enum nm_execution_type type = simulation_chance(w, 0.35) ? NM_GUARANTEED : NM_OPPORTUNISTIC;
     bool share = simulation_chance(w, 0.2);
@@ -257,7 +257,7 @@ static void arrive(struct simulation *w, uint64_t part)
         request.cpu_millicores += capacity->cpu_millicores * between(w, 1, 3);
     if (!c || !is_taken(w, type, &request, share))
         return;
-    *c = (struct inhabitant){
+    *c = (struct sim_container){
         .alive = true,
         .memory_target = simulation_below(w, request.memory_bytes + 1),
         .cpu_demand = simulation_below(w, request.cpu_millicores * 2),
@@ -283,14 +283,14 @@ static void arrive(struct simulation *w, uint64_t part)
         enter(w, c, NM_SCHEDULED);
 }
 
-static void leave(struct simulation *w, struct inhabitant *c)
+static void leave(struct simulation *w, struct sim_container *c)
 {
     c->alive = false;
     if (c->view.app < SIMULATION_APPS)
         w->apps[c->view.app].completed++;
 }
 
-static void freeze_done(struct simulation *w, struct inhabitant *c)
+static void freeze_done(struct simulation *w, struct sim_container *c)
 {
     if (c->fails) {
         enter(w, c, NM_RUNNING);
@@ -302,7 +302,7 @@ static void freeze_done(struct simulation *w, struct inhabitant *c)
     c->view.reclaimed = false;
 }
 
-static void resume_done(struct simulation *w, struct inhabitant *c)
+static void resume_done(struct simulation *w, struct sim_container *c)
 {
     if (c->fails) {
         enter(w, c, NM_PAUSED);
@@ -317,7 +317,7 @@ static void resume_done(struct simulation *w, struct inhabitant *c)
 }
 
 /* Completes a transition that is due. Returns whether anything happened. */
-static bool arrive_in_state(struct simulation *w, struct inhabitant *c)
+static bool arrive_in_state(struct simulation *w, struct sim_container *c)
 {
     struct nm_policy_container *v = &c->view;
     bool passing = nm_policy_container_in_preparation(v) || (v->state == NM_SCHEDULED && v->admitted) ||
@@ -345,7 +345,7 @@ static bool arrive_in_state(struct simulation *w, struct inhabitant *c)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-static bool on_cpu(const struct inhabitant *c)
+static bool on_cpu(const struct sim_container *c)
 {
     return c->alive && (c->view.state == NM_RUNNING || c->view.state == NM_PAUSING ||
                         c->view.state == NM_KILLING);
@@ -365,7 +365,7 @@ static void share_cpu(struct simulation *w)
     left = NM_MIN(left, w->squeeze);
     given[NM_OPPORTUNISTIC] = NM_MIN(wanted[NM_OPPORTUNISTIC], left);
     for (size_t i = 0; i < SIMULATION_MAX; i++) {
-        struct inhabitant *c = &w->all[i];
+        struct sim_container *c = &w->all[i];
         enum nm_execution_type t = c->view.type;
 
         c->cpu_now = on_cpu(c) && wanted[t] > 0 ? c->cpu_demand * given[t] / wanted[t] : 0;
@@ -373,7 +373,7 @@ static void share_cpu(struct simulation *w)
 }
 
 /* Swaps out pages of a paused container, as the kernel does without a request by nmd. */
-static void swap_out(struct simulation *w, struct inhabitant *c)
+static void swap_out(struct simulation *w, struct sim_container *c)
 {
     uint64_t bytes = simulation_chance(w, 0.02) ? simulation_below(w, c->memory_now + 1) : 0;
 
@@ -392,7 +392,7 @@ static void use_resources(struct simulation *w, uint64_t elapsed)
 
     share_cpu(w);
     for (size_t i = 0; i < SIMULATION_MAX; i++) {
-        struct inhabitant *c = &w->all[i];
+        struct sim_container *c = &w->all[i];
 
         if (c->alive && c->view.state == NM_PAUSED)
             swap_out(w, c);
@@ -423,7 +423,7 @@ static void use_resources(struct simulation *w, uint64_t elapsed)
 
 /* Sets the time for which the container waits for CPU: a base value, a random part and a part that opportunistic
  * work causes. */
-static void sample_stall(struct simulation *w, struct inhabitant *c, uint64_t opportunistic_cpu)
+static void sample_stall(struct simulation *w, struct sim_container *c, uint64_t opportunistic_cpu)
 {
     uint64_t own = c->view.seq % 4 == 0 ? 300 : 10;
 
@@ -432,7 +432,7 @@ static void sample_stall(struct simulation *w, struct inhabitant *c, uint64_t op
         own + between(w, 0, 100) + (w->crowded ? opportunistic_cpu * 400 / w->cpus : 0), UINT64_C(1000));
 }
 
-static void sample_container(struct inhabitant *c, uint64_t now)
+static void sample_container(struct sim_container *c, uint64_t now)
 {
     struct nm_policy_container *v = &c->view;
 
@@ -482,14 +482,14 @@ static void take_sample(struct simulation *w)
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-static void pause_as_user(struct simulation *w, struct inhabitant *c)
+static void pause_as_user(struct simulation *w, struct sim_container *c)
 {
     c->view.last_cpu_millicores = c->view.measured.cpu_millicores;
     c->view.user_paused = true;
     pass_through(w, c, NM_PAUSING, 0.02);
 }
 
-static void interfere_with(struct simulation *w, struct inhabitant *c)
+static void interfere_with(struct simulation *w, struct sim_container *c)
 {
     struct nm_policy_container *v = &c->view;
 
@@ -644,14 +644,14 @@ void simulation_next(struct simulation *w)
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-static struct inhabitant *inhabitant_of(const struct nm_policy_action *a)
+static struct sim_container *sim_container_of(const struct nm_policy_action *a)
 {
-    return (struct inhabitant *)((char *)a->target - offsetof(struct inhabitant, view));
+    return (struct sim_container *)((char *)a->target - offsetof(struct sim_container, view));
 }
 
 static void act(struct simulation *w, const struct nm_policy_action *a)
 {
-    struct inhabitant *c = inhabitant_of(a);
+    struct sim_container *c = sim_container_of(a);
 
     w->n_actions[a->type]++;
     w->n_reasons[a->reason]++;

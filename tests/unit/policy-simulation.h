@@ -13,7 +13,7 @@
 #define SIMULATION_MAX 64
 #define SIMULATION_APPS 4
 
-struct inhabitant {
+struct sim_container {
     struct nm_policy_container view;
     bool alive;
     uint64_t memory_target, cpu_demand; /* the container's use without limits */
@@ -29,7 +29,7 @@ struct simulation {
     struct nm_policy_settings settings;
     struct nm_policy *policy;
     uint64_t now, next_sample, period;
-    struct inhabitant all[SIMULATION_MAX];
+    struct sim_container all[SIMULATION_MAX];
     struct nm_policy_container *views[SIMULATION_MAX];
     struct nm_policy_app apps[SIMULATION_APPS];
     uint64_t next_seq;

@@ -25,7 +25,7 @@
 #define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up, manager_fixture_tear_down)
 
 /* Replaces a file of the cgroup by a directory, so that it can't be written. */
-static void spoil(const struct nm_live_container *l, const char *file)
+static void make_unwritable(const struct nm_live_container *l, const char *file)
 {
     assert_int_equal(unlinkat(l->cg->dir_fd, file, 0), 0);
     assert_int_equal(mkdirat(l->cg->dir_fd, file, 0700), 0);
@@ -59,7 +59,7 @@ static void test_a_container_that_can_not_be_frozen_keeps_running(void **state)
     struct manager_fixture *w = *state;
     struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
-    spoil(l, "cgroup.freeze");
+    make_unwritable(l, "cgroup.freeze");
     open_decision(l, NM_DECISION_PAUSE);
     nm_act_pause(l, false);
     assert_int_equal(l->c->view.state, NM_RUNNING);
@@ -73,7 +73,7 @@ static void test_a_container_that_can_not_be_thawed_stays_paused(void **state)
     struct manager_fixture *w = *state;
     struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
 
-    spoil(l, "cgroup.freeze");
+    make_unwritable(l, "cgroup.freeze");
     open_decision(l, NM_DECISION_RESUME);
     nm_act_resume(l);
     assert_int_equal(l->c->view.state, NM_PAUSED);

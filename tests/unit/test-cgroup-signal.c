@@ -160,7 +160,7 @@ static void test_a_failed_signal_to_one_of_many_processes_is_reported(void **sta
 
 static int kill_error;
 
-static void kill_has_failed(const char *name, int r)
+static void on_kill_failed(const char *name, int r)
 {
     assert_string_equal(name, NAME);
     kill_error = r;
@@ -206,10 +206,10 @@ static void test_small_and_large_cgroups_are_killed(void **state)
     kill_error = 0;
     fake_tree_write(&w->dir, "cgroup.kill", "");
     fake_tree_write(&w->dir, "cgroup.threads", "100\n200\n");
-    assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg, on_kill_failed), 0);
     assert_was_killed(w);
     write_processes(w, "cgroup.threads", 1, 1000);
-    assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg, on_kill_failed), 0);
     assert_true(sd_event_run(event, UINT64_MAX) >= 0);
     assert_was_killed(w);
     assert_int_equal(kill_error, 0);
@@ -224,7 +224,7 @@ static void test_a_failed_kill_by_a_child_process_is_reported(void **state)
 
     write_processes(w, "cgroup.threads", 1, 1000);
     fake_tree_write(&w->dir, "cgroup.kill/is-a-directory", "");
-    assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg, on_kill_failed), 0);
     assert_true(sd_event_run(event, UINT64_MAX) >= 0);
     assert_int_equal(kill_error, -EISDIR);
     end_to_watch_children(event, &old);

@@ -252,7 +252,7 @@ static int upgrade(const struct fake_nmd *f, const char *target, uint64_t timeou
 }
 
 /* Makes an upgrade with poll(), as a program does whose loop polls other descriptors, too. */
-static int upgrade_by_and_by(const struct fake_nmd *f, const char *target, char ret_location[NM_CLIENT_LOCATION_SIZE])
+static int upgrade_with_poll(const struct fake_nmd *f, const char *target, char ret_location[NM_CLIENT_LOCATION_SIZE])
 {
     const struct nm_client_request q = {.socket_path = f->path, .method = "POST", .target = target, .body = "{}"};
     struct nm_client_answer a = {0};
@@ -305,7 +305,7 @@ static void test_an_upgrade_reads_no_byte_after_the_head(void **state)
         assert_int_equal(upgrade(&f, "/x", TIMEOUT_USEC, &fd, &a), 0);
         assert_int_equal(a.status, 7);
         expect_hello(fd);
-        fd = upgrade_by_and_by(&f, "/x", location);
+        fd = upgrade_with_poll(&f, "/x", location);
         assert_string_equal(location, "/v1/containers/c1");
         expect_hello(fd);
         fake_nmd_stop(&f);

@@ -120,7 +120,7 @@ static void test_a_client_with_a_token_accepts_a_server_that_requires_none(void 
 }
 
 /* Asserts that a refused client gets the reason for its calls and for the connection. */
-static void refused_at_the_door(bool secure, const struct nm_token *token, const char *class_name)
+static void assert_client_refused(bool secure, const struct nm_token *token, const char *class_name)
 {
     struct outcome o = {}, end = {};
     struct nm_hadoop_client_options options = {.token = token, .closed = on_closed, .userdata = &end};
@@ -150,10 +150,10 @@ static void test_a_refused_client_gets_the_reason(void **state)
     (void)state;
     unknown.identifier = nm_bytes_of("somebody else");
     wrong.password = nm_bytes_of("01234567890123456780");
-    refused_at_the_door(true, &unknown, NM_EXCEPTION_INVALID_TOKEN);
-    refused_at_the_door(true, &wrong, NM_EXCEPTION_SASL);
-    refused_at_the_door(true, NULL, NM_EXCEPTION_ACCESS);
-    refused_at_the_door(false, &fixture_token, NM_EXCEPTION_SASL); /* refused by the client, which wants to
+    assert_client_refused(true, &unknown, NM_EXCEPTION_INVALID_TOKEN);
+    assert_client_refused(true, &wrong, NM_EXCEPTION_SASL);
+    assert_client_refused(true, NULL, NM_EXCEPTION_ACCESS);
+    assert_client_refused(false, &fixture_token, NM_EXCEPTION_SASL); /* refused by the client, which wants to
                                                                       authenticate */
 }
 

@@ -201,7 +201,7 @@ static void test_credentials_in_protobuf_are_read(void **state)
 }
 
 /* A false count that is not followed by data does not allocate memory. */
-static void test_false_counts_allocate_no_memory(void **state)
+static void test_a_count_without_data_allocates_no_memory(void **state)
 {
     static const struct nm_bytes bad[] = {
         {(const uint8_t *)"HDTS\0\x8c\x7f\xff\xff\xff", 10},
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test(test_tokens_are_encoded_as_in_java),
         cmocka_unit_test(test_credentials_read_back_as_written),
         cmocka_unit_test(test_credentials_in_protobuf_are_read),
-        cmocka_unit_test(test_false_counts_allocate_no_memory),
+        cmocka_unit_test(test_a_count_without_data_allocates_no_memory),
         cmocka_unit_test(test_an_nm_token_reads_back_as_written),
         cmocka_unit_test(test_incomplete_identifiers_are_refused),
     };

@@ -26,7 +26,7 @@ static struct nm_cache_key key_of(const char *uri)
 }
 
 /* Asks the cache for the resource, and marks a new resource as fetched. Returns the id of the resource. */
-static uint64_t have(struct nm_cache *c, const char *uri, uint64_t bytes, uint64_t now_usec)
+static uint64_t cache_one(struct nm_cache *c, const char *uri, uint64_t bytes, uint64_t now_usec)
 {
     const struct nm_cache_key key = key_of(uri);
     uint64_t id;
@@ -100,7 +100,7 @@ static void test_a_failed_fetch_is_repeated(void **state)
 static void test_the_least_recently_used_resource_is_removed(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
-    uint64_t a = have(c, "a", 60, 1), b = have(c, "b", 60, 2), d = have(c, "d", 60, 3), next;
+    uint64_t a = cache_one(c, "a", 60, 1), b = cache_one(c, "b", 60, 2), d = cache_one(c, "d", 60, 3), next;
     const struct nm_cache_key key = key_of("b");
 
     (void)state;
@@ -152,7 +152,7 @@ static void test_each_resource_has_a_separate_path(void **state)
     _cleanup_(nm_cache_freep) struct nm_cache *next_boot = nm_cache_new(100);
     _cleanup_close_ int fd = -EBADF;
     const struct nm_cache_key unfinished = key_of("f"), a_key = key_of("a");
-    uint64_t a = have(c, "a", 30, 1000001), b = have(c, "b", 30, 2000002), f;
+    uint64_t a = cache_one(c, "a", 30, 1000001), b = cache_one(c, "b", 30, 2000002), f;
 
     (void)state;
     assert_non_null(mkdtemp(directory));
@@ -288,7 +288,7 @@ static void test_a_changed_note_still_records_that_a_list_exists(void **state)
 #define MAX_USERS 40
 
 /* The model: the entries that are in use, and the entries on the disk. */
-struct account {
+struct model {
     struct nm_cache *cache;
     uint64_t in_use[MAX_USERS]; /* ids; 0: no resource */
     uint64_t disk[256], disk_bytes[256];
@@ -297,13 +297,13 @@ struct account {
     unsigned random;
 };
 
-static unsigned draw(struct account *a, unsigned below)
+static unsigned draw(struct model *a, unsigned below)
 {
     a->random = a->random * 1103515245 + 12345;
     return (a->random >> 16) % below;
 }
 
-static bool is_used(const struct account *a, uint64_t id)
+static bool is_used(const struct model *a, uint64_t id)
 {
     for (size_t i = 0; i < MAX_USERS; i++)
         if (a->in_use[i] == id)
@@ -311,7 +311,7 @@ static bool is_used(const struct account *a, uint64_t id)
     return false;
 }
 
-static void ask_or_release(struct account *a)
+static void ask_or_release(struct model *a)
 {
     unsigned who = draw(a, MAX_USERS);
     char uri[16];
@@ -336,7 +336,7 @@ static void ask_or_release(struct account *a)
     a->in_use[who] = id;
 }
 
-static void end_a_fetch(struct account *a)
+static void end_a_fetch(struct model *a)
 {
     const struct nm_cache_entry *e;
 
@@ -358,7 +358,7 @@ static void end_a_fetch(struct account *a)
 
 /* The model's rule for removals, without a heap: first the entries with is_leaving; then, while the cache is too large,
  * the least recently used entries. */
-static bool has_to_leave(const struct account *a, bool *ret_invalidated, uint64_t *ret_used_usec)
+static bool has_to_leave(const struct model *a, bool *ret_invalidated, uint64_t *ret_used_usec)
 {
     const struct nm_cache_entry *e;
     uint64_t leaving = 0;
@@ -380,7 +380,7 @@ static bool has_to_leave(const struct account *a, bool *ret_invalidated, uint64_
     return found && (*ret_invalidated || nm_cache_bytes(a->cache) - leaving > MOST_BYTES);
 }
 
-static void leave(struct account *a, bool is_at_once)
+static void leave(struct model *a, bool is_at_once)
 {
     const struct nm_cache_entry *e;
     uint64_t used_usec;
@@ -405,7 +405,7 @@ static void leave(struct account *a, bool is_at_once)
 }
 
 /* Completes all removals that the cache has begun. */
-static void finish_leaving(struct account *a)
+static void finish_leaving(struct model *a)
 {
     const struct nm_cache_entry *e;
 
@@ -416,7 +416,7 @@ static void finish_leaving(struct account *a)
             i++;
 }
 
-static void check_account(struct account *a)
+static void check_model(struct model *a)
 {
     const struct nm_cache_entry *e;
     uint64_t bytes = 0;
@@ -456,7 +456,7 @@ static void check_account(struct account *a)
 }
 
 /* Checks that the cache is within its limit after all removals, or that all remaining entries are in use. */
-static void check_room(struct account *a)
+static void check_room(struct model *a)
 {
     const struct nm_cache_entry *e;
 
@@ -472,7 +472,7 @@ static void test_cache_counts_match_the_model_in_random_histories(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 200; seed++) {
-        struct account a = {.cache = nm_cache_new(MOST_BYTES), .random = seed};
+        struct model a = {.cache = nm_cache_new(MOST_BYTES), .random = seed};
 
         for (int step = 0; step < 500; step++) {
             unsigned what = draw(&a, 20);
@@ -488,7 +488,7 @@ static void test_cache_counts_match_the_model_in_random_histories(void **state)
                 finish_leaving(&a);
             else if (draw(&a, 10) == 0)
                 nm_cache_end_application(a.cache, "alice", "app");
-            check_account(&a);
+            check_model(&a);
         }
         check_room(&a);
         nm_cache_free(a.cache);
@@ -507,11 +507,11 @@ static void test_look_ups_among_many_resources_are_fast(void **state)
     (void)state;
     for (unsigned i = 0; i < MANY; i++) {
         (void)snprintf(uri, sizeof uri, "%u", i);
-        assert_int_equal(have(c, uri, 1, i), NM_CACHE_FIRST_ID + i);
+        assert_int_equal(cache_one(c, uri, 1, i), NM_CACHE_FIRST_ID + i);
     }
     for (unsigned i = 0; i < MANY; i++) {
         (void)snprintf(uri, sizeof uri, "%u", i);
-        assert_int_equal(have(c, uri, 1, MANY), NM_CACHE_FIRST_ID + i);
+        assert_int_equal(cache_one(c, uri, 1, MANY), NM_CACHE_FIRST_ID + i);
         nm_cache_release(c, NM_CACHE_FIRST_ID + i, MANY);
         nm_cache_release(c, NM_CACHE_FIRST_ID + i, MANY + i);
     }
@@ -535,7 +535,7 @@ static void test_the_number_of_cached_entries_is_limited(void **state)
     (void)state;
     for (unsigned i = 0; i < NM_CACHE_ENTRIES_MAX + MORE; i++) {
         (void)snprintf(uri, sizeof uri, "%u", i);
-        nm_cache_release(c, have(c, uri, 0, i), i);
+        nm_cache_release(c, cache_one(c, uri, 0, i), i);
     }
     for (unsigned i = 0; i < MORE; i++)
         assert_int_equal(nm_cache_next_to_evict(c)->id, NM_CACHE_FIRST_ID + i);

@@ -96,7 +96,7 @@ static void make_dir(const char *name, mode_t mode)
 
 /* Sets the modification time of the directory. This must follow the creation of all its files, which changes the
  * time. */
-static void date(const char *name)
+static void set_mtime(const char *name)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
     _cleanup_free_ char *path = path_of(name);
@@ -123,7 +123,7 @@ static void test_a_directory_is_copied(void **state)
     make_source("d.zip/sub/b c", "other");
     make_link("d.zip/link", "sub/b c");
     make_link("d.zip/nothing", "none");
-    date("d.zip");
+    set_mtime("d.zip");
     fetch_file("d.zip", RESOURCE("ARCHIVE"));
     assert_done("10/d.zip/a", "text");
     assert_done("10/d.zip/sub/b c", "other");
@@ -142,7 +142,7 @@ static void test_a_public_directory_is_readable_by_all(void **state)
     make_dir("d", 0755);
     make_dir("d/sub", 0755);
     make_source("d/sub/a", "text");
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
     assert_done("10/d/sub/a", "text");
     assert_int_equal(mode_of("10/d/sub"), 0755);
@@ -158,7 +158,7 @@ static void test_a_public_directory_with_private_files_is_refused(void **state)
     make_dir("d", 0755);
     make_dir("d/sub", 0711);
     make_source("d/sub/a", "text");
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
     assert_failed("d/sub: the resource is PUBLIC, but not all users may read this path; run chmod o+rx on it");
     assert_int_equal(chmod(sub, 0755), 0);
@@ -167,11 +167,11 @@ static void test_a_public_directory_with_private_files_is_refused(void **state)
     assert_failed("d/sub/a: the resource is PUBLIC, but not all users may read this path; run chmod o+r on it");
     assert_int_equal(chmod(file, 0644), 0);
     make_link("d/link", "sub/a");
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
     assert_failed("d/link: it is a symbolic link, and PUBLIC resources may not contain symbolic links");
     assert_int_equal(unlink(link), 0);
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
     assert_done("10/d/sub/a", "text");
 }
@@ -193,7 +193,7 @@ static void test_a_directory_with_invalid_content_is_refused(void **state)
     make_dir("d", 0755);
     make_source("d/a", "text");
     make_source("d/b", "text");
-    date("d");
+    set_mtime("d");
     fetch_limited("d", "\"entries\":1");
     assert_failed("the resource has more files and directories than the limit of 1");
     fetch_limited("d", "\"fetch_bytes\":7");
@@ -204,12 +204,12 @@ static void test_a_directory_with_invalid_content_is_refused(void **state)
     set_up_root(state);
     make_dir("d", 0755);
     make_link("d/circle", ".");
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE"));
     assert_failed("circle/circle");
     assert_int_equal(unlink(circle), 0);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE"));
     assert_failed("d/fifo: it is a device or a pipe");
     fetch_file("d", "\"type\":\"FILE\",\"timestamp\":1");
@@ -373,7 +373,7 @@ static void test_a_check_of_a_tree_fails_only_for_missing_files(void **state)
     (void)state;
     make_dir("d", 0755);
     make_source("d/a", "text");
-    date("d");
+    set_mtime("d");
     fetch_file("d", RESOURCE("FILE"));
     assert_done("10/d/a", "text");
     assert_non_null(strstr(output, "\"listed\":true"));

@@ -111,7 +111,7 @@ static int begin(struct manager_fixture *w, unsigned kinds, unsigned n)
     return nm_manager_start(w->m);
 }
 
-static void leave_all_sorts(struct manager_fixture *w, char ended[NM_ID_SIZE])
+static void leave_each_kind(struct manager_fixture *w, char ended[NM_ID_SIZE])
 {
     const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .app = "app", .argv = sleeps,
                                        .owner = OWNER, .id = PREPARED, .prepare = true,
@@ -125,7 +125,7 @@ static void leave_all_sorts(struct manager_fixture *w, char ended[NM_ID_SIZE])
     persistent_cgroups_add(w, ORPHAN, true, false);
 }
 
-static void assert_all_there(struct manager_fixture *w, const char *ended)
+static void assert_all_found(struct manager_fixture *w, const char *ended)
 {
     struct nm_live_container *l = manager_fixture_find(w, "runs");
     const struct nm_container *c = nm_lists_by_id(w->m, ended);
@@ -146,7 +146,7 @@ static void test_a_start_of_nmd_without_memory_loses_no_data(void **state)
     struct manager_fixture *w = *state;
     char ended[NM_ID_SIZE];
 
-    leave_all_sorts(w, ended);
+    leave_each_kind(w, ended);
     for (size_t k = 0; k < NM_ARRAY_SIZE(all_kinds); k++) {
         unsigned n = 0;
 
@@ -162,7 +162,7 @@ static void test_a_start_of_nmd_without_memory_loses_no_data(void **state)
         } while (true);
         assert_true(n > 3);
         manager_fixture_restart(w);
-        assert_all_there(w, ended);
+        assert_all_found(w, ended);
     }
 }
 

@@ -188,7 +188,7 @@ static bool run(uint64_t seed, struct totals *t)
 }
 
 /* Returns true for reasons that only other parts of nmd use, and not the policy. */
-static bool foreign(enum nm_reason r)
+static bool is_of_other_parts(enum nm_reason r)
 {
     return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
            r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER || r == NM_REASON_KERNEL_OOM ||
@@ -205,7 +205,7 @@ static bool report(const struct totals *t)
     for (size_t i = 0; i < NM_ARRAY_SIZE(t->actions); i++)
         printf("  %-20s %" PRIu64 "\n", action_names[i], t->actions[i]);
     for (enum nm_reason i = 0; i < NM_REASON_COUNT; i++) {
-        if (foreign(i))
+        if (is_of_other_parts(i))
             continue;
         printf("  %-20s %" PRIu64 "%s\n", nm_reason_name(i), t->reasons[i],
                t->reasons[i] == 0 ? "  never happened" : "");

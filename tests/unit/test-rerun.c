@@ -236,7 +236,7 @@ static void ask(const struct nm_container *c, void *userdata)
         assert_int_equal(rerun(a->w, &(struct nm_rerun){.argv = fourth_argv}), 0);
 }
 
-static void end_by_itself(struct manager_fixture *w, struct nm_live_container *l)
+static void wait_for_own_end(struct manager_fixture *w, struct nm_live_container *l)
 {
     manager_fixture_wait(w, l, manager_fixture_shim_is_gone);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -255,14 +255,14 @@ static void test_the_owner_is_asked_for_a_rerun_when_the_command_exits(void **st
     nm_manager_set_end_callback(w->m, OWNER, ask, &a);
     l = submit(w, NM_GUARANTEED, fails);
     c = l->c;
-    end_by_itself(w, l);
+    wait_for_own_end(w, l);
     assert_int_equal(a.n, 1);
     assert_int_equal(a.code, 3);
     assert_int_equal(c->view.state, NM_NEW);
     assert_int_equal(c->exit_reason, NM_EXIT_NONE);
     assert_int_equal(c->exit_code, -1);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
-    end_by_itself(w, l);
+    wait_for_own_end(w, l);
     assert_int_equal(a.n, 2);
     assert_int_equal(c->view.state, NM_COMPLETED);
     assert_int_equal(c->exit_code, 4);

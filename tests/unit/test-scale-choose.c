@@ -351,7 +351,7 @@ static void test_an_application_without_containers_keeps_no_node(void **state)
     expect_given(w, "a");
 }
 
-static void test_a_node_that_reports_its_own_data_is_believed(void **state)
+static void test_the_report_of_a_node_about_its_data_is_used(void **state)
 {
     struct model *w = *state;
     char ended[] = "ended", app1[] = "app1", *kept[] = {ended, app1};
@@ -467,7 +467,7 @@ int main(void)
         FIXTURE_TEST(test_a_node_that_may_have_data_is_kept),
         FIXTURE_TEST(test_after_a_failed_query_a_node_may_have_data),
         FIXTURE_TEST(test_an_application_without_containers_keeps_no_node),
-        FIXTURE_TEST(test_a_node_that_reports_its_own_data_is_believed),
+        FIXTURE_TEST(test_the_report_of_a_node_about_its_data_is_used),
         FIXTURE_TEST(test_nodes_that_the_demand_needs_are_kept),
         FIXTURE_TEST(test_demand_brings_back_nodes_that_are_being_given_back),
         cmocka_unit_test(test_only_requests_that_fit_a_node_count_as_demand),

@@ -205,7 +205,7 @@ static void test_parts_that_are_not_adjacent_are_sent_only_one_by_one(void **sta
 
 /* ---- limits of a user's load -------------------------------------------------------------- */
 
-static void book(uint64_t work_usec)
+static void charge(uint64_t work_usec)
 {
     uint64_t wait_usec;
 
@@ -307,10 +307,10 @@ static void test_the_cost_of_each_part_is_charged(void **state)
     for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
         strcat(target, "," ATTEMPT(0));
     shuffle_fixture_empty_index(&fixture, "a", ATTEMPT(0), 16);
-    book(NM_SHUFFLE_BURST_USEC);
+    charge(NM_SHUFFLE_BURST_USEC);
     fetch(target);
     assert_int_equal(memcmp(reply, "HTTP/1.1 200 OK\r\n", 17), 0);
-    book(NM_SHUFFLE_BURST_USEC);
+    charge(NM_SHUFFLE_BURST_USEC);
     assert_int_equal(nm_shuffle_jobs_charge(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
     assert_true(nm_now_usec() + wait_usec >=
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
@@ -325,8 +325,8 @@ static void test_a_request_that_waits_ends_when_the_reducer_disconnects(void **s
 
     (void)state;
     shuffle_fixture_empty_index(&fixture, "a", ATTEMPT(0), NM_SHUFFLE_PARTS_MAX);
-    book(NM_SHUFFLE_BURST_USEC);
-    book(5 * NM_USEC_PER_SEC); /* the request must wait for this time */
+    charge(NM_SHUFFLE_BURST_USEC);
+    charge(5 * NM_USEC_PER_SEC); /* the request must wait for this time */
     ask(TARGET "0-4095&map=" ATTEMPT(0));
     assert_int_equal(usleep(50000), 0);
     close(asked.fds[0]);

@@ -21,7 +21,7 @@ static struct nm_config *defaults(void)
     return c;
 }
 
-static void assignments_change_the_settings(void **state)
+static void test_assignments_change_the_settings(void **state)
 {
     struct nm_config *c = defaults();
     char *message = NULL;
@@ -38,7 +38,7 @@ static void assignments_change_the_settings(void **state)
     nm_config_free(c);
 }
 
-static void invalid_assignments_are_refused(void **state)
+static void test_invalid_assignments_are_refused(void **state)
 {
     static const struct {
         const char *text, *wanted;
@@ -65,7 +65,7 @@ static void invalid_assignments_are_refused(void **state)
     }
 }
 
-static void each_case_has_its_row(void **state)
+static void test_each_case_has_its_row(void **state)
 {
     struct nm_config *base = defaults();
     struct nm_sim_cases s = {0};
@@ -90,7 +90,7 @@ static void each_case_has_its_row(void **state)
     nm_config_free(base);
 }
 
-static void sweeps_make_a_row_per_combination(void **state)
+static void test_sweeps_make_a_row_per_combination(void **state)
 {
     struct nm_config *base = defaults();
     struct nm_sim_cases s = {0};
@@ -117,7 +117,7 @@ static void sweeps_make_a_row_per_combination(void **state)
     nm_config_free(base);
 }
 
-static void an_invalid_path_of_a_picture_is_refused(void **state)
+static void test_an_invalid_path_of_a_picture_is_refused(void **state)
 {
     static const char *const bad[] = {"", "p", "p.jpg", "p'.svg", "a\nb.png", "|p.svg"};
     char *message = NULL;
@@ -133,7 +133,7 @@ static void an_invalid_path_of_a_picture_is_refused(void **state)
 }
 
 /* gnuplot draws a row whose name it would execute if the name were not quoted. */
-static void names_of_rows_are_not_executed(void **state)
+static void test_names_of_rows_are_not_executed(void **state)
 {
     struct nm_generate_params p = NM_GENERATE_DEFAULTS;
     struct nm_sim_result *results = calloc(2, sizeof *results);
@@ -170,12 +170,12 @@ static void names_of_rows_are_not_executed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(assignments_change_the_settings),
-        cmocka_unit_test(invalid_assignments_are_refused),
-        cmocka_unit_test(each_case_has_its_row),
-        cmocka_unit_test(sweeps_make_a_row_per_combination),
-        cmocka_unit_test(an_invalid_path_of_a_picture_is_refused),
-        cmocka_unit_test(names_of_rows_are_not_executed),
+        cmocka_unit_test(test_assignments_change_the_settings),
+        cmocka_unit_test(test_invalid_assignments_are_refused),
+        cmocka_unit_test(test_each_case_has_its_row),
+        cmocka_unit_test(test_sweeps_make_a_row_per_combination),
+        cmocka_unit_test(test_an_invalid_path_of_a_picture_is_refused),
+        cmocka_unit_test(test_names_of_rows_are_not_executed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

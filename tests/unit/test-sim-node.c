@@ -117,7 +117,7 @@ static const struct nm_sim_container *job(const struct fixture *f, size_t i)
     return &f->w->all[i];
 }
 
-static void a_container_alone_takes_its_time(void **state)
+static void test_a_container_alone_ends_after_its_run_time(void **state)
 {
     struct fixture *f = *state;
 
@@ -146,7 +146,7 @@ static void a_container_alone_takes_its_time(void **state)
 
 /* The guaranteed container uses 3 of 4 CPUs. The two opportunistic containers want 2 CPUs and share 1, so they run at
  * half speed. */
-static void guaranteed_containers_get_cpu_first(void **state)
+static void test_guaranteed_containers_get_cpu_first(void **state)
 {
     struct fixture *f = *state;
 
@@ -171,7 +171,7 @@ static void guaranteed_containers_get_cpu_first(void **state)
 }
 
 /* A container that wants little CPU gets it. The other containers share the remaining CPU. */
-static void no_container_gets_more_than_it_wants(void **state)
+static void test_no_container_gets_more_than_it_wants(void **state)
 {
     struct fixture *f = *state;
 
@@ -187,7 +187,7 @@ static void no_container_gets_more_than_it_wants(void **state)
     assert_in_range(job(f, 2)->got, 1898, 1900);
 }
 
-static void a_squeeze_limits_opportunistic_containers(void **state)
+static void test_a_squeeze_limits_opportunistic_containers(void **state)
 {
     struct fixture *f = *state;
 
@@ -206,7 +206,7 @@ static void a_squeeze_limits_opportunistic_containers(void **state)
     assert_int_equal(job(f, 1)->got, 900);
 }
 
-static void a_paused_container_makes_no_progress(void **state)
+static void test_a_paused_container_makes_no_progress(void **state)
 {
     struct fixture *f = *state;
     uint64_t progress;
@@ -240,7 +240,7 @@ static void a_paused_container_makes_no_progress(void **state)
 }
 
 /* While memory comes back from swap, the container makes no progress and its memory grows gradually. */
-static void memory_in_swap_returns_slowly(void **state)
+static void test_memory_in_swap_returns_slowly(void **state)
 {
     struct fixture *f = *state;
     uint64_t progress;
@@ -272,7 +272,7 @@ static void memory_in_swap_returns_slowly(void **state)
 
 /* Starts and ends of other containers change the speed of the node. The time in which memory comes back from swap is
  * unchanged. */
-static void others_do_not_delay_memory_that_returns_from_swap(void **state)
+static void test_other_containers_do_not_delay_memory_that_returns_from_swap(void **state)
 {
     struct fixture *f = *state;
 
@@ -297,7 +297,7 @@ static void others_do_not_delay_memory_that_returns_from_swap(void **state)
     assert_int_equal(job(f, 0)->swapping_in_usec, 3 * SEC);
 }
 
-static void a_killed_container_holds_memory_until_it_ends(void **state)
+static void test_a_killed_container_holds_memory_until_it_ends(void **state)
 {
     struct fixture *f = *state;
 
@@ -316,7 +316,7 @@ static void a_killed_container_holds_memory_until_it_ends(void **state)
 
 /* Use is 1100 of 1000 MiB. The kernel kills the opportunistic container that started last. It kills a guaranteed
  * container only if no opportunistic container is left. */
-static void the_kernel_kills_the_latest(void **state)
+static void test_the_kernel_kills_the_container_started_last(void **state)
 {
     struct fixture *f = *state;
 
@@ -336,7 +336,7 @@ static void the_kernel_kills_the_latest(void **state)
     assert_int_equal(f->kernel_kills, 1); /* the policy is informed once of the OOM kill */
 }
 
-static void each_container_stays_within_its_own_limit(void **state)
+static void test_each_container_stays_within_its_own_limit(void **state)
 {
     struct fixture *f = *state;
 
@@ -353,7 +353,7 @@ static void each_container_stays_within_its_own_limit(void **state)
 }
 
 /* Half of the CPUs run opportunistic containers, so half of the interference of 0.2 applies. */
-static void interference_through_caches_slows_containers(void **state)
+static void test_interference_through_caches_slows_containers(void **state)
 {
     struct fixture *f = *state;
 
@@ -369,7 +369,7 @@ static void interference_through_caches_slows_containers(void **state)
     assert_int_equal(job(f, 1)->progress_usec, 10 * SEC);
 }
 
-static void without_limits_a_guaranteed_container_is_killed(void **state)
+static void test_without_limits_a_guaranteed_container_is_killed(void **state)
 {
     struct fixture *f = *state;
 
@@ -387,7 +387,7 @@ static void without_limits_a_guaranteed_container_is_killed(void **state)
 }
 
 /* If a paused container ends without a resume, the time since the pause counts as paused time. */
-static void pauses_end_with_the_container(void **state)
+static void test_pauses_end_with_the_container(void **state)
 {
     struct fixture *f = *state;
 
@@ -417,7 +417,7 @@ static void pauses_end_with_the_container(void **state)
 }
 
 /* When memory grows over beta between two samples, a round runs before the next sample. */
-static void growth_of_memory_is_noticed(void **state)
+static void test_growth_of_memory_is_noticed(void **state)
 {
     struct fixture *f = *state;
     struct nm_use more = {2500000, 960 * NM_MIB, 100};
@@ -443,7 +443,7 @@ static void growth_of_memory_is_noticed(void **state)
     assert_true(noticed);
 }
 
-static void refused_containers_are_removed(void **state)
+static void test_refused_containers_are_removed(void **state)
 {
     struct fixture *f = *state;
 
@@ -460,21 +460,21 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_container_alone_takes_its_time),
-        TEST(guaranteed_containers_get_cpu_first),
-        TEST(no_container_gets_more_than_it_wants),
-        TEST(a_squeeze_limits_opportunistic_containers),
-        TEST(a_paused_container_makes_no_progress),
-        TEST(memory_in_swap_returns_slowly),
-        TEST(others_do_not_delay_memory_that_returns_from_swap),
-        TEST(a_killed_container_holds_memory_until_it_ends),
-        TEST(the_kernel_kills_the_latest),
-        TEST(each_container_stays_within_its_own_limit),
-        TEST(interference_through_caches_slows_containers),
-        TEST(without_limits_a_guaranteed_container_is_killed),
-        TEST(pauses_end_with_the_container),
-        TEST(growth_of_memory_is_noticed),
-        TEST(refused_containers_are_removed),
+        TEST(test_a_container_alone_ends_after_its_run_time),
+        TEST(test_guaranteed_containers_get_cpu_first),
+        TEST(test_no_container_gets_more_than_it_wants),
+        TEST(test_a_squeeze_limits_opportunistic_containers),
+        TEST(test_a_paused_container_makes_no_progress),
+        TEST(test_memory_in_swap_returns_slowly),
+        TEST(test_other_containers_do_not_delay_memory_that_returns_from_swap),
+        TEST(test_a_killed_container_holds_memory_until_it_ends),
+        TEST(test_the_kernel_kills_the_container_started_last),
+        TEST(test_each_container_stays_within_its_own_limit),
+        TEST(test_interference_through_caches_slows_containers),
+        TEST(test_without_limits_a_guaranteed_container_is_killed),
+        TEST(test_pauses_end_with_the_container),
+        TEST(test_growth_of_memory_is_noticed),
+        TEST(test_refused_containers_are_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 
 #define SEEDS 3
 
-static struct nm_workload *made_up(enum nm_generate_kind kind, uint64_t seed, uint64_t minutes)
+static struct nm_workload *generated(enum nm_generate_kind kind, uint64_t seed, uint64_t minutes)
 {
     struct nm_generate_params p = NM_GENERATE_DEFAULTS;
     struct nm_workload *w;
@@ -60,7 +60,7 @@ static void assert_sane(const struct nm_workload *w, const struct nm_sim_result 
     assert_true(r->cpu_mean > 0 && r->cpu_mean <= 1.001);
 }
 
-static void no_rule_is_broken(void **state)
+static void test_replays_break_no_rule(void **state)
 {
     struct nm_sim_result *r = calloc(1, sizeof *r);
 
@@ -68,7 +68,7 @@ static void no_rule_is_broken(void **state)
     assert_non_null(r);
     for (int k = 0; k < NM_GENERATE_COUNT; k++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct nm_workload *w = made_up((enum nm_generate_kind)k, seed, 90);
+            struct nm_workload *w = generated((enum nm_generate_kind)k, seed, 90);
 
             for (int v = NM_VICTIM_REVERSE_ARRIVAL; v <= NM_VICTIM_APP_FAIR; v++)
                 for (int how = 0; how < 4; how++) {
@@ -86,9 +86,9 @@ static void no_rule_is_broken(void **state)
     free(r);
 }
 
-static void the_same_input_has_the_same_history(void **state)
+static void test_the_same_input_has_the_same_history(void **state)
 {
-    struct nm_workload *w = made_up(NM_GENERATE_ADVERSARIAL, 4, 120);
+    struct nm_workload *w = generated(NM_GENERATE_ADVERSARIAL, 4, 120);
     struct nm_sim_result *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     (void)state;
@@ -104,9 +104,9 @@ static void the_same_input_has_the_same_history(void **state)
 }
 
 /* With over-allocation more work is done, and with a higher alpha more than with a lower alpha. */
-static void over_allocation_completes_more_work(void **state)
+static void test_over_allocation_completes_more_work(void **state)
 {
-    struct nm_workload *w = made_up(NM_GENERATE_STEADY, 1, 240);
+    struct nm_workload *w = generated(NM_GENERATE_STEADY, 1, 240);
     struct nm_sim_result *off = calloc(1, sizeof *off), *timid = calloc(1, sizeof *timid),
                          *bold = calloc(1, sizeof *bold);
 
@@ -136,9 +136,9 @@ static void over_allocation_completes_more_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_rule_is_broken),
-        cmocka_unit_test(the_same_input_has_the_same_history),
-        cmocka_unit_test(over_allocation_completes_more_work),
+        cmocka_unit_test(test_replays_break_no_rule),
+        cmocka_unit_test(test_the_same_input_has_the_same_history),
+        cmocka_unit_test(test_over_allocation_completes_more_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void refuse(const char *text, const char *wanted)
 
 /* ---- the meaning of a trace ---------------------------------------------- */
 
-static void the_use_follows_the_progress(void **state)
+static void test_the_use_follows_the_progress(void **state)
 {
     /* Container 1 runs from 1 s to 4 s and from 14 s to 15 s. The pause between these times counts as no progress. */
     struct nm_workload *w = take(
@@ -91,7 +91,7 @@ static void the_use_follows_the_progress(void **state)
     nm_workload_free(w);
 }
 
-static void a_trace_has_the_configuration(void **state)
+static void test_a_trace_has_the_configuration(void **state)
 {
     struct nm_workload *w = take(HEADER STOP("5000000"));
 
@@ -104,7 +104,7 @@ static void a_trace_has_the_configuration(void **state)
     nm_workload_free(w);
 }
 
-static void a_short_container_is_known_by_its_end(void **state)
+static void test_the_use_of_a_short_container_is_read_from_its_end(void **state)
 {
     struct nm_workload *w =
         take(HEADER SUBMIT("1") START("100000", "1") END("2100000", "1", "exited") STOP("3000000"));
@@ -117,7 +117,7 @@ static void a_short_container_is_known_by_its_end(void **state)
     nm_workload_free(w);
 }
 
-static void a_killed_container_needs_as_long_as_others(void **state)
+static void test_a_killed_container_gets_the_run_time_of_others(void **state)
 {
     /* Container 1 ran for 8 s. Container 2 was killed after 4 s and is assumed to need 8 s, so its samples are
      * repeated. */
@@ -147,7 +147,7 @@ static void a_killed_container_needs_as_long_as_others(void **state)
     nm_workload_free(w);
 }
 
-static void containers_alive_at_the_end_need_as_long_as_others(void **state)
+static void test_a_container_still_running_gets_an_estimated_run_time(void **state)
 {
     /* Container 1 ran for 2 s. At the end of the trace, container 2 has run for 1 s and container 3 for 10 s. */
     struct nm_workload *w = take(HEADER SUBMIT("1") SUBMIT("2") SUBMIT("3") START("0", "1")
@@ -160,7 +160,7 @@ static void containers_alive_at_the_end_need_as_long_as_others(void **state)
     nm_workload_free(w);
 }
 
-static void a_container_that_never_started_uses_what_others_did(void **state)
+static void test_a_refused_container_gets_the_use_of_others(void **state)
 {
     struct nm_workload *w =
         take(HEADER SUBMIT("1") START("0", "1") SAMPLE("1000000", "[1,50,250,1]")
@@ -179,7 +179,7 @@ static void a_container_that_never_started_uses_what_others_did(void **state)
 
 /* Containers that ended in the queue have no measured use. A cancelled container counts as if it had run. A container
  * that could not be launched never runs. */
-static void a_cancelled_container_counts_as_if_it_had_run(void **state)
+static void test_a_cancelled_container_counts_as_if_it_had_run(void **state)
 {
     struct nm_workload *w =
         take(HEADER SUBMIT("1") SUBMIT("2") SUBMIT("3") START("0", "1")
@@ -210,7 +210,7 @@ static void a_cancelled_container_counts_as_if_it_had_run(void **state)
 
 /* The run time before the trace counts for the run times of these containers, and for the estimates for other
  * containers. */
-static void earlier_run_time_counts(void **state)
+static void test_earlier_run_time_counts(void **state)
 {
     /* Container 1 ran for 8 s in all, 2 has run for 6 s, 3 for 9 s, and 4 for 60 s instead of the expected 30 s. */
     struct nm_workload *w =
@@ -225,7 +225,7 @@ static void earlier_run_time_counts(void **state)
     nm_workload_free(w);
 }
 
-static void an_adopted_container_is_replayed(void **state)
+static void test_an_adopted_container_is_replayed(void **state)
 {
     struct nm_workload *w =
         take(HEADER "{\"t\":0,\"ev\":\"submit\",\"c\":3,\"type\":\"guaranteed\",\"memory\":9,"
@@ -246,7 +246,7 @@ static void an_adopted_container_is_replayed(void **state)
 }
 
 /* A truncated last line is accepted, since nmd may have been killed while writing it. */
-static void the_last_line_may_be_cut(void **state)
+static void test_a_truncated_last_line_is_accepted(void **state)
 {
     struct nm_workload *w = take(HEADER SUBMIT("1") START("1000000", "1") "{\"t\":20000");
 
@@ -258,7 +258,7 @@ static void the_last_line_may_be_cut(void **state)
 
 /* ---- refused traces ------------------------------------------------------ */
 
-static void foreign_lines_are_refused(void **state)
+static void test_invalid_lines_are_refused(void **state)
 {
     static const struct {
         const char *text, *wanted;
@@ -353,7 +353,7 @@ static char *saved(const struct nm_workload *w)
     return text;
 }
 
-static void generated_traces_read_back(void **state)
+static void test_generated_traces_are_read_as_they_were_written(void **state)
 {
     (void)state;
     for (int k = 0; k < NM_GENERATE_COUNT; k++) {
@@ -385,7 +385,7 @@ static void generated_traces_read_back(void **state)
 }
 
 /* If the buffer is too small, complete lines are omitted. */
-static void a_line_is_written_whole_or_not_at_all(void **state)
+static void test_a_line_is_written_whole_or_not_at_all(void **state)
 {
     struct nm_trace_buffer b = {0};
     size_t before;
@@ -411,19 +411,19 @@ static void a_line_is_written_whole_or_not_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_use_follows_the_progress),
-        cmocka_unit_test(a_trace_has_the_configuration),
-        cmocka_unit_test(a_short_container_is_known_by_its_end),
-        cmocka_unit_test(a_killed_container_needs_as_long_as_others),
-        cmocka_unit_test(containers_alive_at_the_end_need_as_long_as_others),
-        cmocka_unit_test(a_container_that_never_started_uses_what_others_did),
-        cmocka_unit_test(a_cancelled_container_counts_as_if_it_had_run),
-        cmocka_unit_test(earlier_run_time_counts),
-        cmocka_unit_test(an_adopted_container_is_replayed),
-        cmocka_unit_test(the_last_line_may_be_cut),
-        cmocka_unit_test(foreign_lines_are_refused),
-        cmocka_unit_test(generated_traces_read_back),
-        cmocka_unit_test(a_line_is_written_whole_or_not_at_all),
+        cmocka_unit_test(test_the_use_follows_the_progress),
+        cmocka_unit_test(test_a_trace_has_the_configuration),
+        cmocka_unit_test(test_the_use_of_a_short_container_is_read_from_its_end),
+        cmocka_unit_test(test_a_killed_container_gets_the_run_time_of_others),
+        cmocka_unit_test(test_a_container_still_running_gets_an_estimated_run_time),
+        cmocka_unit_test(test_a_refused_container_gets_the_use_of_others),
+        cmocka_unit_test(test_a_cancelled_container_counts_as_if_it_had_run),
+        cmocka_unit_test(test_earlier_run_time_counts),
+        cmocka_unit_test(test_an_adopted_container_is_replayed),
+        cmocka_unit_test(test_a_truncated_last_line_is_accepted),
+        cmocka_unit_test(test_invalid_lines_are_refused),
+        cmocka_unit_test(test_generated_traces_are_read_as_they_were_written),
+        cmocka_unit_test(test_a_line_is_written_whole_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

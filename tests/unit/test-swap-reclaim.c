@@ -166,7 +166,7 @@ static void test_a_cgroup_without_memory_stat_is_an_error(void **state)
     assert_true(nm_swap_reclaim(&w->cg, NM_MIB, 0) < 0);
 }
 
-static void spoil(const struct fixture *w, const char *file)
+static void make_unwritable(const struct fixture *w, const char *file)
 {
     assert_int_equal(unlinkat(w->cg.dir_fd, file, 0), 0);
     assert_int_equal(mkdirat(w->cg.dir_fd, file, 0700), 0);
@@ -181,7 +181,7 @@ static void test_if_swap_can_not_be_limited_no_memory_is_reclaimed(void **state)
     char text[32];
 
     put(w, "memory.reclaim", "untouched");
-    spoil(w, "memory.swap.max");
+    make_unwritable(w, "memory.swap.max");
     assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 0), -EISDIR);
     assert_int_equal(nm_read_file_at(w->cg.dir_fd, "memory.reclaim", text, sizeof text, NULL), 0);
     assert_string_equal(text, "untouched");
@@ -192,7 +192,7 @@ static void test_a_failed_reclaim_restores_the_swap_limit(void **state)
     struct fixture *w = *state;
 
     put(w, "memory.reclaim", "");
-    spoil(w, "memory.reclaim");
+    make_unwritable(w, "memory.reclaim");
     assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 0), -EISDIR);
     assert_unlimited(w);
 }
@@ -202,7 +202,7 @@ static void test_without_swap_accounting_no_memory_is_reclaimed(void **state)
     struct fixture *w = *state;
 
     put(w, "memory.reclaim", "untouched");
-    spoil(w, "memory.swap.current");
+    make_unwritable(w, "memory.swap.current");
     assert_true(nm_swap_reclaim(&w->cg, NM_MIB, 0) < 0);
     assert_unlimited(w);
 }

@@ -103,7 +103,7 @@ static struct nm_yarn_ask ask_of(struct fixture *w, size_t k)
     };
 }
 
-/* Sets all members of an ask except its count and its locations. */
+/* Resets an ask that requests no container, because the allocator drops such an ask. */
 static void drop_empty(struct wanted *want)
 {
     if (want->count > 0)

@@ -373,8 +373,8 @@ static void test_the_proxy_decides_on_an_application_master_without_credentials(
 
 /* ---- authentication ----------------------------------------------------------------------- */
 
-static void refused_at_the_door(struct cm_fixture *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
-                                const char *class_name)
+static void assert_caller_refused(struct cm_fixture *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
+                                  const char *class_name)
 {
     Yarn__Ids request = YARN__IDS__INIT;
 
@@ -392,15 +392,15 @@ static void test_only_a_valid_token_is_accepted(void **state)
     (void)state;
     set_up(&w);
     tokens_make(&t, 1, 1, 1, w.later_msec);
-    refused_at_the_door(&w, &t, &w.state.container_keys.current, NM_EXCEPTION_SASL);
+    assert_caller_refused(&w, &t, &w.state.container_keys.current, NM_EXCEPTION_SASL);
     t.nm.key_id = 77;
-    refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
+    assert_caller_refused(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
     t.nm.key_id = TOKENS_NM_KEY;
     t.node.port++;
-    refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
+    assert_caller_refused(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
     tokens_make(&t, 1, 1, 1, w.later_msec);
     w.state.nm_keys.current.size = 0;
-    refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_NOT_YET_READY);
+    assert_caller_refused(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_NOT_YET_READY);
     assert_calls(&w, "");
     tear_down(&w);
 }
@@ -428,7 +428,7 @@ static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
     connect_as(&w, &caller, &old);
     assert_non_null(call(&w, "stopContainers", &request.base, &yarn__outcome__descriptor));
     tokens_make(&caller, 1, 2, 1, w.later_msec);
-    refused_at_the_door(&w, &caller, &old, NM_EXCEPTION_INVALID_TOKEN);
+    assert_caller_refused(&w, &caller, &old, NM_EXCEPTION_INVALID_TOKEN);
     tear_down(&w);
 }
 

@@ -334,7 +334,7 @@ static void test_an_application_master_with_invalid_data_is_not_restored(void **
     proxy_tear_down(&w);
 }
 
-static bool everything(void *userdata, const char *master)
+static bool sees_all(void *userdata, const char *master)
 {
     (void)userdata, (void)master;
     return true;
@@ -360,7 +360,7 @@ static void test_the_proxy_works_without_a_placements_file(void **state)
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
-    placement = nm_yarn_proxy_show_placement(w.proxy, FIRST, everything, NULL);
+    placement = nm_yarn_proxy_show_placement(w.proxy, FIRST, sees_all, NULL);
     assert_non_null(placement);
     json_decref(placement);
     proxy_tear_down(&w);

@@ -293,13 +293,13 @@ static void test_state_of_a_removed_application_is_removed(void **state)
 
 /* ---- status ----------------------------------------------------------------------------------- */
 
-static bool everything(void *userdata, const char *master)
+static bool sees_all(void *userdata, const char *master)
 {
     (void)userdata, (void)master;
     return true;
 }
 
-static bool nothing(void *userdata, const char *master)
+static bool sees_none(void *userdata, const char *master)
 {
     (void)userdata;
     assert_string_equal(master, "container_1410901177871_0001_01_000001");
@@ -324,19 +324,20 @@ static void test_application_masters_are_reported(void **state)
     assert_int_equal(m.took[NM_MASTER_START].n, 1);
     assert_int_equal(m.took[NM_MASTER_ALLOCATE].n, 1);
     assert_int_equal(m.added.n, 1);
-    list = nm_yarn_proxy_show_pipelines(w.proxy, everything, NULL, true);
+    list = nm_yarn_proxy_show_pipelines(w.proxy, sees_all, NULL, true);
     assert_int_equal(json_array_size(list), 1);
     assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "state")), "running");
     assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "user")), "ada");
     json_decref(list);
-    list = nm_yarn_proxy_show_pipelines(w.proxy, nothing, NULL, true);
+    list = nm_yarn_proxy_show_pipelines(w.proxy, sees_none, NULL, true);
     assert_int_equal(json_array_size(list), 0);
     json_decref(list);
-    placement = nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", everything,
+    placement = nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", sees_all,
                                              NULL);
     assert_string_equal(json_string_value(json_object_get(placement, "rule")), "any");
     json_decref(placement);
-    assert_null(nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", nothing, NULL));
+    assert_null(nm_yarn_proxy_show_placement(w.proxy, "container_1410901177871_0001_01_1099511627775", sees_none,
+                                             NULL));
     proxy_tear_down(&w);
 }
 

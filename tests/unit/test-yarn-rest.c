@@ -119,7 +119,7 @@ static void start(struct nm_yarn_node *n, int64_t number, bool opportunistic)
     start_with(n, number, opportunistic, NULL, 0);
 }
 
-static bool sees_nothing_but(void *userdata, const char *container)
+static bool sees_only(void *userdata, const char *container)
 {
     return nm_streq(userdata, container);
 }
@@ -144,7 +144,7 @@ static void test_containers_are_listed(void **state)
     struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_yarn_viewer all = {.all = true, .with_users = true}, net = {.all = true};
-    struct nm_yarn_viewer one = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_yarn_viewer one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
     struct nm_exception why;
     struct tokens_id ids;
     json_t *j = NULL;
@@ -182,8 +182,8 @@ static void test_applications_are_listed(void **state)
     struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_yarn_viewer all = {.all = true, .with_users = true}, net = {.all = true};
-    struct nm_yarn_viewer one = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t)FIRST};
-    struct nm_yarn_viewer none = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t) "x"};
+    struct nm_yarn_viewer one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_yarn_viewer none = {.may_see = sees_only, .userdata = (void *)(uintptr_t) "x"};
     const struct nm_yarn_application_id id = {1410901177871, 1}, other = {1410901177871, 2};
     static const char *const nothing = "{\"apps\":{}}";
     json_t *j = NULL;

@@ -114,7 +114,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 }
 
 /* Returns the names of all files below the root directory, with owners, modes and contents. */
-static char *picture(void)
+static char *list_tree(void)
 {
     char *const paths[] = {root, NULL}, *text = NULL;
     size_t size;
@@ -142,12 +142,12 @@ static char *picture(void)
 
 static void test_an_undo_restores_the_state_before_the_setup(void **state)
 {
-    char *before = picture(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL, *done;
+    char *before = list_tree(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL, *done;
     struct stat st;
 
     (void)state;
     assert_run(nm_yarn_setup, true, 0, &dry);
-    after_dry = picture();
+    after_dry = list_tree();
     assert_string_equal(before, after_dry);
     assert_run(nm_yarn_setup, false, 0, &real);
     done = as_done(dry);
@@ -170,9 +170,9 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     assert_int_equal(stat(in_root(UNIT), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0644);
     free(after_dry);
-    after_dry = picture();
+    after_dry = list_tree();
     assert_run(nm_yarn_setup, false, 0, &again); /* a second run of the setup changes no file */
-    after = picture();
+    after = list_tree();
     assert_string_equal(after_dry, after);
     assert_prints(again, "kept    " UNIT);
     assert_null(strstr(again, "  made "));
@@ -181,7 +181,7 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     free(dry);
     free(real);
     assert_run(nm_yarn_setup_undo, true, 0, &dry);
-    after = picture();
+    after = list_tree();
     assert_string_equal(after_dry, after);
     free(after);
     assert_run(nm_yarn_setup_undo, false, 0, &real);
@@ -193,7 +193,7 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     assert_prints(real, "If the node isn't decommissioned in the ResourceManager yet, decommission the node now, wait "
                       "until its\ncontainers have ended, and run\n  systemctl stop nmd.service\nAfter the undo, before "
                       "Hadoop's NodeManager starts, run\n  systemctl daemon-reload && systemctl restart nmd.service\n");
-    after = picture();
+    after = list_tree();
     assert_string_equal(before, after);
     free(real);
     assert_run(nm_yarn_setup_undo, false, 0, &real);
@@ -252,7 +252,7 @@ static void test_a_later_setup_replaces_only_unchanged_files(void **state)
 /* A setup that was interrupted while writing its files can be undone. */
 static void test_an_interrupted_setup_can_be_undone(void **state)
 {
-    char *printed = NULL, *before = picture(), *after;
+    char *printed = NULL, *before = list_tree(), *after;
 
     (void)state;
     assert_run(nm_yarn_setup, false, 0, NULL);
@@ -262,7 +262,7 @@ static void test_an_interrupted_setup_can_be_undone(void **state)
     assert_int_equal(unlink(in_root(CONFIG)), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &printed);
     assert_prints(printed, "removed  /etc/nmd/nmd.conf.d/.50-yarn.conf.new\n");
-    after = picture();
+    after = list_tree();
     assert_string_equal(before, after);
     free(printed);
     free(before);
@@ -355,13 +355,13 @@ static void test_a_parent_directory_that_others_can_write_to_is_reported(void **
 
 static void assert_refused(struct nm_yarn_setup_params p, const char *words)
 {
-    char *message = NULL, *before = picture(), *after;
+    char *message = NULL, *before = list_tree(), *after;
     FILE *out = fopen("/dev/null", "w");
 
     assert_true(nm_yarn_setup(&p, out, &message) < 0);
     assert_non_null(message);
     assert_prints(message, words);
-    after = picture();
+    after = list_tree();
     assert_string_equal(before, after);
     fclose(out);
     free(before);
@@ -546,13 +546,13 @@ static int check(FILE *out)
 
 static char *checked(void)
 {
-    char *text = NULL, *before = picture(), *after;
+    char *text = NULL, *before = list_tree(), *after;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_int_equal(check(out), 0);
     fclose(out);
-    after = picture();
+    after = list_tree();
     assert_string_equal(before, after);
     free(before);
     free(after);
@@ -624,7 +624,7 @@ static int try_check(void *userdata)
 /* ---- failures ------------------------------------------------------------------------------- */
 
 /* A setup can be undone, whatever call has failed and wherever the setup has stopped. */
-static void try_once(void *userdata)
+static void try_setup(void *userdata)
 {
     char *printed = NULL, *message = NULL, *after;
     unsigned kinds;
@@ -638,8 +638,8 @@ static void try_once(void *userdata)
     printed = message = NULL;
     r = run(nm_yarn_setup_undo, false, &printed, &message);
     if (r != 0)
-        fail_msg("the way back: %d: %s\n%s", r, message ?: "", printed);
-    after = picture();
+        fail_msg("the undo failed: %d: %s\n%s", r, message ?: "", printed);
+    after = list_tree();
     assert_string_equal(after, userdata);
     free(printed);
     free(message);
@@ -649,15 +649,15 @@ static void try_once(void *userdata)
 
 static void test_a_failed_setup_can_be_undone(void **state)
 {
-    char *before = picture();
+    char *before = list_tree();
 
     (void)state;
-    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, try_once, before) > 30);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, try_setup, before) > 30);
     free(before);
 }
 
 /* An undo that has failed can be run again. */
-static void try_back(void *userdata)
+static void try_undo(void *userdata)
 {
     unsigned kinds = fail_pause();
     char *printed = NULL, *message = NULL, *after;
@@ -672,8 +672,8 @@ static void try_back(void *userdata)
     printed = message = NULL;
     r = run(nm_yarn_setup_undo, false, &printed, &message);
     if (r != 0)
-        fail_msg("the second time: %d: %s\n%s", r, message ?: "", printed);
-    after = picture();
+        fail_msg("the second undo failed: %d: %s\n%s", r, message ?: "", printed);
+    after = list_tree();
     assert_string_equal(after, userdata);
     free(printed);
     free(message);
@@ -689,8 +689,8 @@ static void test_a_failed_undo_can_be_repeated(void **state)
     make_dir("/var", 0755);
     make_dir("/var/lib", 0755);
     make_dir("/var/lib/nmd", 0700);
-    before = picture();
-    assert_true(fail_each_of(FAIL_FILES, try_back, before) > 10);
+    before = list_tree();
+    assert_true(fail_each_of(FAIL_FILES, try_undo, before) > 10);
     free(before);
 }
 

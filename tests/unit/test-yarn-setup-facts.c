@@ -201,7 +201,7 @@ static void report_cb(const char *text)
 }
 
 /* Returns a port at which connections are neither accepted nor refused, since its queue of connections is full. */
-static unsigned be_silent(const char *address, int fds[4])
+static unsigned open_silent_port(const char *address, int fds[4])
 {
     struct sockaddr_in at = v4(address);
     socklen_t size = sizeof at;
@@ -232,7 +232,7 @@ static void test_all_hosts_are_tried_at_the_same_time(void **state)
     (void)state;
     for (size_t i = 0; i <= N_SILENT; i++) {
         addresses[i][0] = "127.0.0.1";
-        hosts[i] = (struct nm_setup_host){.name = "silent", .port = be_silent("127.0.0.1", fds[i]),
+        hosts[i] = (struct nm_setup_host){.name = "silent", .port = open_silent_port("127.0.0.1", fds[i]),
                                           .addresses = addresses[i], .n_addresses = 1};
     }
     hosts[N_SILENT].name = "open"; /* the connection succeeds at the second address; the first address refuses */

@@ -35,7 +35,7 @@ static void count(void *userdata)
     ++*(unsigned *)userdata;
 }
 
-static bool has_signed_off(const struct tracker_fixture *w)
+static bool has_unregistered(const struct tracker_fixture *w)
 {
     return w->unregistrations > 0;
 }
@@ -92,7 +92,7 @@ static void test_a_size_set_by_the_resourcemanager_survives_a_restart(void **sta
     assert_int_equal(offered_mib(w), 800);
 }
 
-static bool counts_on_nothing(const struct tracker_fixture *w)
+static bool has_size_zero(const struct tracker_fixture *w)
 {
     struct nm_upstream shown = tracker_shown(w);
 
@@ -109,10 +109,10 @@ static void test_a_size_of_zero_is_in_effect_until_the_next_registration(void **
     tracker_run_beats(w, 2);
     assert_int_equal(offered_mib(w), 800);
     w->add_actions = tracker_set_size_zero;
-    tracker_run_until(w, counts_on_nothing);
+    tracker_run_until(w, has_size_zero);
     assert_int_equal(offered_mib(w), 1); /* the smallest size that a node can offer */
     tracker_run_beats(w, 2);
-    assert_true(counts_on_nothing(w));
+    assert_true(has_size_zero(w));
     w->action = YARN__ACTION__RESYNC;
     for (unsigned before = w->registrations; w->registrations == before;)
         tracker_run_beats(w, 1);
@@ -130,7 +130,7 @@ static void test_a_size_of_zero_survives_a_restart(void **state)
     tracker_join(w);
     tracker_run_beats(w, 2);
     w->add_actions = tracker_set_size_zero;
-    tracker_run_until(w, counts_on_nothing);
+    tracker_run_until(w, has_size_zero);
     w->add_actions = NULL;
     w->yarn = nm_yarn_free(w->yarn); /* without unregistering, as after SIGKILL */
     nm_manager_set_size(w->node->m, 0, 0);
@@ -150,7 +150,7 @@ static void test_a_node_that_is_stopped_unregisters(void **state)
     assert_false(nm_yarn_unregister(w->yarn, count, &done)); /* the node will register again */
     w->settings->supervised = false;
     leave(w);
-    assert_true(has_signed_off(w));
+    assert_true(has_unregistered(w));
 
     tracker_join(w); /* the ResourceManager doesn't answer any more, so the node waits only briefly */
     tracker_run_beats(w, 1);

@@ -254,7 +254,7 @@ static void no_submitter(struct tokens_id *t)
 {
     t->token.submitter = NULL;
 }
-static void half_an_id(struct tokens_id *t)
+static void incomplete_id(struct tokens_id *t)
 {
     t->attempt.has_attempt = 0;
 }
@@ -270,11 +270,11 @@ static void expired(struct tokens_id *t)
 {
     t->token.expires_msec = NOW - 1;
 }
-static void without_end(struct tokens_id *t)
+static void no_expiry_time(struct tokens_id *t)
 {
     t->token.has_expires_msec = 0;
 }
-static void last_moment(struct tokens_id *t)
+static void expires_now(struct tokens_id *t)
 {
     t->token.expires_msec = NOW;
 }
@@ -297,12 +297,12 @@ static const struct spoiled table[] = {
     {"an unknown key", unknown_key, INVALID, "illegally generated token"},
     {"no key", no_key, INVALID, "illegally generated token"},
     {"without a submitter", no_submitter, INVALID, "Invalid ContainerToken"},
-    {"incomplete id", half_an_id, INVALID, "Invalid ContainerToken"},
+    {"incomplete id", incomplete_id, INVALID, "Invalid ContainerToken"},
     {"of another application", of_another, REFUSED, "appattempt_1410901177871_0001_000001 was used for starting"},
     {"of a later attempt", of_another_attempt, 0, NULL, NULL},
     {"expired", expired, REFUSED, "This token is expired"},
-    {"without an expiry time", without_end, REFUSED, "This token is expired"},
-    {"at its expiry time", last_moment, 0, NULL, NULL},
+    {"without an expiry time", no_expiry_time, REFUSED, "This token is expired"},
+    {"at its expiry time", expires_now, 0, NULL, NULL},
     {"of a former ResourceManager", former_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER,
      "container_1410901177871_0001_01_000002 rejected as it is allocated by a previous RM"},
     {"without a ResourceManager", no_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER, "previous RM"},

@@ -396,12 +396,12 @@ static bool has_received_end(const struct tracker_fixture *w)
     return w->container_state == 3;
 }
 
-static bool has_none(const struct tracker_fixture *w)
+static bool got_no_container(const struct tracker_fixture *w)
 {
     return w->n_containers == 0;
 }
 
-static bool has_no_order(const struct tracker_fixture *w)
+static bool has_sent_actions(const struct tracker_fixture *w)
 {
     return !w->add_actions;
 }
@@ -436,20 +436,20 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
     w->container_state = 0;
     tracker_run_until(w, has_received_end);
     w->add_actions = add_end_actions;
-    tracker_run_until(w, has_none);
+    tracker_run_until(w, got_no_container);
     w->add_actions = add_application_end;
-    tracker_run_until(w, has_no_order);
+    tracker_run_until(w, has_sent_actions);
     tracker_run_beats(w, 1);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1410901177871_0001", .who = q.who),
                          "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
 }
 
-static bool hears_of_no_room(const struct tracker_fixture *w)
+static bool got_full_queue(const struct tracker_fixture *w)
 {
     return w->wait_queue_length > 0 && w->wait_queue_length == w->queue_capacity;
 }
 
-static bool hears_of_room(const struct tracker_fixture *w)
+static bool got_empty_queue(const struct tracker_fixture *w)
 {
     return w->wait_queue_length == 0;
 }
@@ -465,14 +465,14 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
     w->heartbeat_msec = 1;
     tracker_join(w);
     tracker_run_beats(w, 1);
-    assert_true(hears_of_room(w));
+    assert_true(got_empty_queue(w));
     w->node->m->config->max_containers = 0;
     start_one(w, &target, true, 64);
     tracker_run_until(w, has_received_end);
     assert_int_equal(w->exit_status, NM_YARN_KILLED_BY_NODE);
-    assert_true(hears_of_no_room(w));
+    assert_true(got_full_queue(w));
     w->add_actions = add_end_actions;
-    tracker_run_until(w, has_none);
+    tracker_run_until(w, got_no_container);
     w->container_state = 0;
     w->yarn->memory.no_room_reported_usec -= NM_REPORT_IN_FLIGHT_USEC;
     start_one(w, &target, true, 64);
@@ -480,7 +480,7 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
     assert_int_equal(w->exit_status, NM_YARN_INVALID);
     w->node->m->config->max_containers = max;
     w->yarn->memory.no_room_until_usec = nm_now_usec();
-    tracker_run_until(w, hears_of_room);
+    tracker_run_until(w, got_empty_queue);
 }
 
 /* When the ResourceManager shuts the node down, or restarts without recovery, all running containers of the cluster are

@@ -109,7 +109,7 @@ static void on_heartbeat(struct nm_hadoop_call *call, void *userdata)
     reply(w, call, &m.base);
 }
 
-static void on_goodbye(struct nm_hadoop_call *call, void *userdata)
+static void on_unregister(struct nm_hadoop_call *call, void *userdata)
 {
     Yarn__UnregisterResponse m = YARN__UNREGISTER_RESPONSE__INIT;
     struct tracker_fixture *w = userdata;
@@ -121,7 +121,7 @@ static void on_goodbye(struct nm_hadoop_call *call, void *userdata)
 static const struct nm_hadoop_method methods[] = {
     {"registerNodeManager", &yarn__register_request__descriptor, on_register},
     {"nodeHeartbeat", &yarn__heartbeat_request__descriptor, on_heartbeat},
-    {"unRegisterNodeManager", &yarn__unregister_request__descriptor, on_goodbye},
+    {"unRegisterNodeManager", &yarn__unregister_request__descriptor, on_unregister},
 };
 static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
 
