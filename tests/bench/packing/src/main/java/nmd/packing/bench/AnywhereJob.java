@@ -25,10 +25,10 @@ import org.apache.hadoop.yarn.sls.synthetic.SynthTraceJobProducer;
  *
  * <p>Its data is in an object store, as on elastic clusters, so its containers may run on any node. The simulator gives
  * each task of a synthetic job a preferred node and rack, and the same ones in each job, because its random numbers
- * begin anew with each job. These preferences would pack the nodes, and not the policy.
+ * begin anew with each job. These preferences, and not the policy, would then pack the nodes.
  *
- * <p>It begins at the time in the trace. Hadoop 3.4.2 counts from each synthetic job's own time, so that all of them
- * begin at 0.
+ * <p>It begins at the time in the trace. Hadoop 3.4.2 counts the time of each synthetic job from that job's own start,
+ * so all jobs would begin at 0.
  */
 public class AnywhereJob extends MRAMSimulator {
     private static final Queue<Long> SUBMISSIONS = new ArrayDeque<>();
@@ -39,8 +39,8 @@ public class AnywhereJob extends MRAMSimulator {
      * Reads the times of the jobs, in the order in which the simulator makes them: the same seed gives the same jobs.
      *
      * <p>A trace has whole seconds, and nodes and jobs send heartbeats at whole fractions of a second. Requests would
-     * come at the same moments of each second, and the nodes with the next heartbeats would get all of them: of 1,000
-     * nodes the stock scheduler used no more than packing. So each job begins at a random time within its second.
+     * come at the same moments of each second, and the nodes with the next heartbeats would get all of them. With 1,000
+     * nodes, the stock scheduler then used as few nodes as packing. So each job begins at a random time of its second.
      */
     static int readSubmissions(Configuration conf, String trace) throws Exception {
         SynthTraceJobProducer producer = new SynthTraceJobProducer(conf, new Path(trace));

@@ -3,7 +3,7 @@ package nmd.packing.bench;
 
 import java.util.Arrays;
 
-/** Durations of all calls. The simulator's own timers keep only the last hundred. */
+/** Durations of all calls. The simulator's own timers keep only the last hundred calls. */
 final class Durations {
     private long[] nanos = new long[1 << 16];
     private int count;

@@ -21,8 +21,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.MultiNo
 
 /**
  * Measures the cost of one look-up, up to the first node, with the scheduler's own objects and without other threads.
- * For comparison, measures the scheduler's own work with all nodes at each heartbeat if it places on several nodes at
- * once, which is independent of the policy: it collects the live nodes.
+ * For comparison, measures work of the scheduler that is independent of the policy: if containers may be placed on
+ * several nodes at once, the scheduler collects all live nodes at each heartbeat.
  */
 public final class LookUps {
     private static final int SLOTS = 20;
@@ -67,7 +67,7 @@ public final class LookUps {
         return () -> policy.getPreferredNodeIterator(nodes.values(), "").next();
     }
 
-    /** Makes nodes, of which half are in use, by a third to four fifths. */
+    /** Makes nodes. Half of them have 7 to 15 of their 20 slots in use. */
     private static Map<NodeId, FiCaSchedulerNode> nodes(int count) {
         Map<NodeId, FiCaSchedulerNode> nodes = new HashMap<>();
         RMContextImpl context = new RMContextImpl();
@@ -94,7 +94,7 @@ public final class LookUps {
         return alive;
     }
 
-    /** Returns the mean of one second, after another second for the compiler. */
+    /** Returns the mean time of a look-up during one second. In the second before it, Java compiles the code. */
     private static double micros(Supplier<Object> look) {
         repeat(look);
         return repeat(look);

@@ -9,7 +9,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
  * Reads every node at short intervals and keeps the times at which it had containers: pairs of times, in milliseconds
- * since the first job. A container that lives between two reads is missed; no container here is as short as that.
+ * since the first job. A container that starts and ends between two reads is missed, but no container is so short.
  */
 final class NodeWatch {
     private final Map<String, List<Long>> spans = new TreeMap<>();

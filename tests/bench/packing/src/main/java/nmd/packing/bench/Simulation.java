@@ -16,7 +16,7 @@ import org.apache.hadoop.yarn.sls.SLSRunner;
  */
 public final class Simulation {
     private static final long LOOK_MILLIS = 50;
-    /** The fraction of the run before calls are timed. */
+    /** The fraction of the run after which calls are timed. */
     private static final double WARM_UP = 0.2;
 
     private Simulation() {
