@@ -336,7 +336,6 @@ static pid_t born_in(const struct nm_cgroup *cg)
     return pid;
 }
 
-/* A process that was born in its cgroup stays in this cgroup. */
 static void test_a_process_stays_in_the_cgroup_where_it_was_born(void **state)
 {
     struct fixture *f = *state;

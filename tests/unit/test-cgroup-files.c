@@ -133,7 +133,6 @@ static void test_a_process_whose_limits_fail_is_killed(void **state)
     is_member = false;
 }
 
-/* A failed removal reports the reason. */
 static void test_a_failed_removal_reports_the_reason(void **state)
 {
     struct fixture *w = *state;

@@ -328,8 +328,8 @@ static void test_an_idle_cgroup_is_read_rarely(void **state)
     write_process(f, 10, 100, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
     assert_int_equal(sample_pages(f, 1000000), 100);
-    /* The cgroup used no CPU time, so the process isn't read. The sampler does not detect this change, which is
-     * impossible in reality. */
+    /* The cgroup used no CPU time, so the process isn't read, and its change is not detected. A real process uses
+     * CPU time to change its memory. */
     write_process(f, 10, 500, 0);
     assert_int_equal(sample_idle_pages(f, 2000000), 100);
     /* The cgroup used CPU time, so the process is read. */

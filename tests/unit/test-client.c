@@ -251,7 +251,7 @@ static int upgrade(const struct fake_nmd *f, const char *target, uint64_t timeou
     return nm_client_upgrade(&q, "x", timeout_usec, ret_fd, ret);
 }
 
-/* Makes an upgrade with poll(), as a program does whose loop polls other descriptors, too. */
+/* Makes an upgrade with poll(), as a program that also polls other descriptors does. */
 static int upgrade_with_poll(const struct fake_nmd *f, const char *target, char ret_location[NM_CLIENT_LOCATION_SIZE])
 {
     const struct nm_client_request q = {.socket_path = f->path, .method = "POST", .target = target, .body = "{}"};

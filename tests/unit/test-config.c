@@ -120,7 +120,6 @@ static void test_values_out_of_range_are_refused(void **state)
     }
 }
 
-/* Each printed value is parsed as the same value. */
 static void test_each_printed_value_is_parsed_as_the_same_value(void **state)
 {
     static const struct {

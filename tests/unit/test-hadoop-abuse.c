@@ -309,7 +309,6 @@ static void test_a_client_that_stops_sending_is_disconnected(void **state)
     }
 }
 
-/* A connection with an open call isn't idle. */
 static void test_a_connection_with_an_open_call_is_not_idle(void **state)
 {
     uint64_t until = nm_now_usec() + 400 * MSEC;

@@ -239,7 +239,7 @@ static void test_a_spec_of_a_session_reads_back_as_written(void **state)
     assert_int_equal(s.terms.rows, 0);
     nm_shim_spec_done(&s);
     nm_freep(&text);
-    terms.session.n_more = 3; /* more variables than the environment has, which has two */
+    terms.session.n_more = 3; /* the environment has only two variables */
     assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), -EBADMSG);
 }

@@ -282,7 +282,6 @@ static unsigned port_of(int fd)
     return ntohs(sa.sin_port);
 }
 
-/* An error of the path doesn't hide an error of the address. */
 static void test_errors_of_both_the_path_and_the_address_are_reported(void **state)
 {
     static const char *const none[] = {NULL};
@@ -406,7 +405,6 @@ static void test_a_client_with_many_groups_is_recognized(void **state)
     (void)close(fds[1]);
 }
 
-/* The user that nmd runs as is an administrator. */
 static void test_the_user_of_nmd_is_an_administrator(void **state)
 {
     struct nm_caller who;

@@ -481,7 +481,6 @@ static void test_names_in_a_zip_with_the_utf8_flag_are_unpacked(void **state)
     assert_file(w, "\xe6\x97\xa5\xe6\x9c\xac", "two");
 }
 
-/* A name without the UTF-8 flag is used as bytes. */
 static void test_names_in_a_zip_without_the_utf8_flag_are_used_as_bytes(void **state)
 {
     struct fixture *w = *state;

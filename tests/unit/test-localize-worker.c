@@ -393,7 +393,6 @@ static void test_a_check_of_a_tree_fails_only_for_missing_files(void **state)
     assert_non_null(strstr(output, "{\"check\":0,\"state\":\"done\",\"bytes\":0}"));
 }
 
-/* A check of a single file needs no list of files. */
 static void test_a_check_of_a_single_file_needs_no_list_of_files(void **state)
 {
     (void)state;

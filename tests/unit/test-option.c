@@ -132,7 +132,6 @@ static void test_operands_may_follow_the_options(void **state)
     assert_int_equal(run.first, 1);
 }
 
-/* The words after --version are ignored. */
 static void test_words_after_version_are_ignored(void **state)
 {
     struct run run;

@@ -229,7 +229,6 @@ static void test_after_a_failed_call_a_log_can_still_be_shortened(void **state)
                 ;
 }
 
-/* If memory can't be allocated, the log is not shortened. */
 static void test_a_log_is_not_shortened_if_memory_can_not_be_allocated(void **state)
 {
     struct nm_output o;

@@ -80,7 +80,6 @@ static void test_each_reason_has_a_sentence(void **state)
     expect(&o, "no fresh sample");
 }
 
-/* The reason also names a kill budget of 0. */
 static void test_the_reason_names_a_kill_budget_of_zero(void **state)
 {
     struct nm_over_beta o = acted_on();

@@ -665,7 +665,6 @@ static void test_opportunistic_containers_share_cpu_if_the_kernel_enforces_promi
     }
 }
 
-/* A paused container also has priority if opportunistic containers share CPU. */
 static void test_a_paused_container_has_priority_if_opportunistic_ones_share_cpu(void **state)
 {
     struct node *n = *state;

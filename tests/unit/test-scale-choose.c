@@ -428,7 +428,6 @@ static void test_only_requests_that_fit_a_node_count_as_demand(void **state)
     assert_int_equal(nm_scale_fits(&no_size, 0, 0), 4);
 }
 
-/* Each reason has a distinct name and a sentence. */
 static void test_each_reason_has_a_name_and_a_sentence(void **state)
 {
     char word[] = "gpu";

@@ -114,7 +114,6 @@ static void test_too_many_jobs_are_refused(void **state)
                         "job: the limit of 20000 jobs is reached"));
 }
 
-/* Reads lines from a file until its end. */
 static void test_lines_are_read_to_the_end_of_the_file(void **state)
 {
     char in[] = "{\"count\": {}}\nx\n", out[512] = "";

@@ -24,7 +24,6 @@ static int enter(struct nm_shuffle_connections *all, const char *host, unsigned 
     return r;
 }
 
-/* A user gets half of the slots, and each of the user's jobs three quarters of that half. */
 static void test_a_user_gets_half_of_the_slots_and_a_job_three_quarters_of_this_half(void **state)
 {
     const uid_t alice = 1, bob = 2;

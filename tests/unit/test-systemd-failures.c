@@ -127,7 +127,6 @@ static void test_each_failed_call_while_setting_limits_is_an_error(void **state)
     nm_cgroup_free(cg);
 }
 
-/* A step of the reconnection that has failed is repeated. */
 static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
 {
     struct fixture *w = *state;

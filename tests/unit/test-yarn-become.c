@@ -185,7 +185,6 @@ static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
     assert_memory_equal(afterwards, own, sizeof own);
 }
 
-/* A process that isn't root can't become another user. */
 static void test_a_process_that_is_not_root_can_not_become_another_user(void **state)
 {
     struct fixture *w = *state;

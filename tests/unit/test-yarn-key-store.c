@@ -142,7 +142,6 @@ static void put(const struct fixture *w, const char *data, size_t size)
     assert_int_equal(nm_write_bytes_atomic_at(fd, NM_YARN_KEY_STORE_FILE, data, size, 0600), 0);
 }
 
-/* A damaged file doesn't prevent a start. */
 static void test_a_damaged_file_of_keys_does_not_prevent_a_start(void **state)
 {
     struct tokens_id t;

@@ -480,7 +480,6 @@ static void end_application(struct fixture *w)
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
 }
 
-/* A request to remove files with invalid names in it removes no file. */
 static void test_a_removal_with_invalid_names_removes_no_file(void **state)
 {
     struct fixture *w = *state;

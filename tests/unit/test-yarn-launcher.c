@@ -204,7 +204,7 @@ static unsigned count_names(struct fixture *w, const char *path)
     return n > 2 ? n - 2 : 0;
 }
 
-/* While this is set, each time that nmd reads is after the end of its turn of the event loop. */
+/* If set, each read of the clock advances it by the maximum length of a turn of the event loop. */
 static bool turns_are_over;
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);

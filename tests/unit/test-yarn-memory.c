@@ -407,6 +407,6 @@ int main(void)
         cmocka_unit_test(test_restoring_a_container_without_memory_is_an_error),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c doesn't wrap calls that are made within libraries */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c doesn't wrap calls of libraries, so jansson would never fail */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,7 +227,6 @@ static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
     return fd;
 }
 
-/* A flipped byte makes its own slot invalid, and no other slot. */
 static void test_a_flipped_byte_makes_only_its_own_slot_invalid(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;

@@ -367,7 +367,6 @@ static void test_an_unknown_class_as_a_stage_is_an_error(void **state)
     assert_string_equal(types[1]->name, "forward");
 }
 
-/* Errors in the stages and an error in the address are both reported. */
 static void test_errors_of_stages_and_address_are_reported(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};

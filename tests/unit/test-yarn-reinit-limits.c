@@ -75,7 +75,6 @@ static void test_each_request_succeeds_after_failed_allocations(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* The number of localization requests during one run is limited. */
 static void test_localization_requests_during_one_run_are_limited(void **state)
 {
     struct reinit_fixture o;

@@ -175,7 +175,6 @@ static void test_the_health_of_the_node_is_reported(void **state)
     assert_true(r.status.health->healthy);
 }
 
-/* A reason that prevents all starts is reported immediately. */
 static void test_a_reason_that_prevents_all_starts_is_reported_immediately(void **state)
 {
     struct nm_status s = some_status();

@@ -336,7 +336,6 @@ static int report_services(struct nm_arena *arena, void *userdata)
     return nm_yarn_node_services(userdata, arena, &services, &n);
 }
 
-/* If memory can't be allocated, an answer is complete or an error. */
 static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
 {
     static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,

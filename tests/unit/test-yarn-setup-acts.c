@@ -447,7 +447,6 @@ static void test_another_java_in_a_script_is_reported(void **state)
     free(printed);
 }
 
-/* The commands that the setup prints refer to the same setup. */
 static void test_printed_commands_refer_to_the_same_setup(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
