@@ -2,11 +2,12 @@
 
 /*
  * Measures CPU latency as a guaranteed container experiences it. The program wakes up every PERIOD ms, does the same
- * piece of work each time, and records how late it woke up and how long the work took. At its start, the program
+ * piece of work each time, and records how late it woke up and when the work was done. At its start, the program
  * calibrates the number of iterations that take WORK ms of CPU time. This number then stays the same, so that the work
  * takes longer on a slower CPU (caches, SMT, a busy host).
  *
- * cpu-probe PERIOD-MS WORK-MS SECONDS FILE: writes one line for each period, "when-ns late-us took-us".
+ * cpu-probe PERIOD-MS WORK-MS SECONDS FILE: writes one line for each period, "due-ns late-us done-us". Both durations
+ * begin when the wake-up was due, so the second one includes the first.
  */
 
 #include <errno.h>
@@ -71,11 +72,11 @@ static uint64_t turns_for(uint64_t work_nsec)
 }
 
 struct note {
-    uint64_t when_nsec;
-    uint32_t late_usec, took_usec;
+    uint64_t due_nsec;
+    uint32_t late_usec, done_usec;
 };
 
-/* Runs the periods. A period that ended before the program woke up is skipped. The next one starts on time. */
+/* Runs the periods. Skips each period that begins before the work of an earlier one is done. */
 static size_t probe(uint64_t period_nsec, uint64_t turns, struct note *notes, size_t max)
 {
     uint64_t due = now_nsec(CLOCK_MONOTONIC) + period_nsec, end = due + max * period_nsec;
@@ -115,8 +116,8 @@ int main(int argc, char **argv)
         notes[i].late_usec = 1;
     n = probe(period_nsec, turns_for(work_nsec), notes, max);
     for (size_t i = 0; i < n; i++)
-        (void)fprintf(f, "%" PRIu64 " %" PRIu32 " %" PRIu32 "\n", notes[i].when_nsec, notes[i].late_usec,
-                      notes[i].took_usec);
+        (void)fprintf(f, "%" PRIu64 " %" PRIu32 " %" PRIu32 "\n", notes[i].due_nsec, notes[i].late_usec,
+                      notes[i].done_usec);
     free(notes);
     return fclose(f) == 0 ? 0 : 1;
 }
