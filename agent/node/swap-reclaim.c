@@ -18,6 +18,8 @@
 #include "monitor/monitor.h"
 #include "util/clock.h"
 
+/* memory.swap.max counts whole pages, and the kernel swaps many pages at a time. With a smaller piece, for example for the
+ * rest of a reclaim, it would swap nothing. */
 #define PIECE_MIN_BYTES NM_MIB
 #define PIECE_MAX_BYTES (16 * NM_MIB)
 /* The size of a piece is the average amount that the device has written in this time since the reclaim began. */
@@ -26,17 +28,31 @@
 /* Maximum number of pieces. Without this limit, the reclaim may not end, because the kernel reclaims page cache first,
  * and a container that reads files constantly gets new page cache. */
 #define MAX_PIECES 8192
-/* After this number of checks without progress, the remaining memory is assumed to be locked or in constant use. */
-#define MAX_IDLE 200
+/* After this time and this number of checks without progress, the remaining memory is assumed to be locked or in constant
+ * use. On a slow machine, a check in which the kernel finds nothing to reclaim takes a quarter of a second. */
+#define MAX_IDLE_USEC NM_USEC_PER_SEC
+#define MAX_IDLE_CHECKS 20
 
 struct swap_reclaim {
     const struct nm_cgroup *cg;
     struct nm_cgroup_sampler *sampler;
-    uint64_t begun_usec, before_bytes, swap_before_bytes;
+    uint64_t begun_usec, progress_usec, before_bytes, swap_before_bytes;
     uint64_t gained_bytes, swap_bytes; /* since the begin: reduction of use, and increase of swap, including pages
                                           being written */
     unsigned n_pieces, n_idle;
 };
+
+static void note_progress(struct swap_reclaim *p, bool any)
+{
+    p->n_idle = any ? 0 : p->n_idle + 1;
+    if (any)
+        p->progress_usec = nm_now_usec();
+}
+
+static bool is_stuck(const struct swap_reclaim *p)
+{
+    return p->n_idle >= MAX_IDLE_CHECKS && nm_now_usec() - p->progress_usec >= MAX_IDLE_USEC;
+}
 
 static int update_gain(struct swap_reclaim *p)
 {
@@ -59,7 +75,7 @@ static int begin(struct swap_reclaim *p)
     struct nm_cgroup_sample s;
     int r = nm_cgroup_sampler_new(p->cg, true, "/proc", &p->sampler);
 
-    p->begun_usec = nm_now_usec();
+    p->begun_usec = p->progress_usec = nm_now_usec();
     if (r >= 0)
         r = nm_cgroup_sampler_sample(p->sampler, p->begun_usec, &s);
     if (r >= 0)
@@ -86,8 +102,8 @@ static int send(struct swap_reclaim *p, uint64_t bytes)
         return r;
     p->n_pieces++;
     r = nm_cgroup_reclaim(p->cg, bytes);
-    if (r >= 0) /* this is progress even if only page cache was reclaimed */
-        p->n_idle = 0;
+    if (r >= 0)
+        note_progress(p, true); /* even if only page cache was reclaimed */
     return r == -EAGAIN ? 0 : r;
 }
 
@@ -95,7 +111,7 @@ static int swap_reclaim(struct swap_reclaim *p, uint64_t bytes, uint64_t within_
 {
     const struct timespec again = {.tv_nsec = (long)(POLL_USEC * NM_NSEC_PER_USEC)};
 
-    while (p->n_pieces < MAX_PIECES && p->n_idle < MAX_IDLE) {
+    while (p->n_pieces < MAX_PIECES && !is_stuck(p)) {
         uint64_t piece = piece_of(p);
         int r = 0;
 
@@ -104,7 +120,7 @@ static int swap_reclaim(struct swap_reclaim *p, uint64_t bytes, uint64_t within_
         if (within_usec > 0 && nm_now_usec() - p->begun_usec >= within_usec)
             break;
         if (nm_sub_u64(p->swap_bytes, p->gained_bytes) < piece)
-            r = send(p, NM_MIN(bytes - p->gained_bytes, piece));
+            r = send(p, NM_MIN(NM_MAX(bytes - p->gained_bytes, PIECE_MIN_BYTES), piece));
         if (r >= 0)
             r = update_gain(p);
         if (r < 0)

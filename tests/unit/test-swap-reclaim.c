@@ -22,6 +22,7 @@
 
 #define HELD (64 * NM_MIB)
 #define SWAPPED (5 * NM_MIB) /* bytes in swap at the beginning */
+#define CLUSTER (32 * UINT64_C(4096))
 
 struct fixture {
     char path[64];
@@ -61,7 +62,7 @@ static uint64_t limit_of(const struct fixture *w)
     return nm_read_file_at(w->cg.dir_fd, "memory.swap.max", text, sizeof text, NULL) < 0 ? 0 : strtoull(text, NULL, 10);
 }
 
-/* Swaps the requested amount, up to memory.swap.max, and records requests for more than one piece. */
+/* Swaps as many clusters of pages as memory.swap.max allows, and records requests for more than one piece. */
 static _Noreturn void be_kernel(const struct fixture *w, int fifo)
 {
     uint64_t anon = HELD, swap = SWAPPED;
@@ -69,14 +70,14 @@ static _Noreturn void be_kernel(const struct fixture *w, int fifo)
     ssize_t n;
 
     while ((n = read(fifo, text, sizeof text - 1)) > 0) {
-        uint64_t max = limit_of(w);
+        uint64_t room = nm_sub_u64(limit_of(w), swap) / CLUSTER * CLUSTER;
 
-        if (max <= swap)
-            continue;
-        if (max - swap > 17 * NM_MIB)
+        if (room > 17 * NM_MIB)
             put(w, "too-much", "1");
-        anon -= max - swap;
-        swap = max;
+        if (room == 0)
+            continue;
+        anon -= room;
+        swap += room;
         hold(w, anon, swap);
     }
     _exit(0);
@@ -147,6 +148,18 @@ static void test_memory_is_reclaimed_in_pieces(void **state)
     assert_int_equal(faccessat(w->cg.dir_fd, "too-much", F_OK, 0), -1);
 }
 
+static void test_an_amount_that_ends_within_a_page_is_reclaimed(void **state)
+{
+    struct fixture *w = *state;
+    uint64_t swap = 0;
+
+    with_kernel(w);
+    assert_int_equal(nm_swap_reclaim(&w->cg, 3 * NM_MIB + 100, 0), 0);
+    assert_int_equal(nm_cgroup_read_swap(&w->cg, &swap), 0);
+    assert_in_range(swap, SWAPPED + 3 * NM_MIB + 100, SWAPPED + 5 * NM_MIB);
+    assert_unlimited(w);
+}
+
 /* The kernel can't swap locked memory. */
 static void test_locked_memory_is_not_reclaimed(void **state)
 {
@@ -213,6 +226,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_memory_is_reclaimed_in_pieces),
+        TEST(test_an_amount_that_ends_within_a_page_is_reclaimed),
         TEST(test_locked_memory_is_not_reclaimed),
         TEST(test_a_cgroup_without_memory_stat_is_an_error),
         TEST(test_if_swap_can_not_be_limited_no_memory_is_reclaimed),
