@@ -35,15 +35,19 @@ while True:
 take(n, "fuller")
 time.sleep(10000)'
 has_mark() { [ -s "/var/tmp/outside-$1" ]; }
-reads='f = open("/var/tmp/outside-%s", "rb", buffering=0)
-while f.read(1 << 20): pass
-import time
+# These containers read and allocate slowly. nmd protects as much memory again as a container's growth between two samples, and
+# does so for a minute.
+reads='import time
+f = open("/var/tmp/outside-%s", "rb", buffering=0)
+while f.read(1 << 20): time.sleep(0.02)
 time.sleep(10000)'
 
 idle=$(nmctl run -D -m 400M -c 0.1 -- python3 "$NMD_VM_DATA/hog.py" /tmp/outside-idle)
 echo 1 >/tmp/outside-idle
 check "a guaranteed container that uses hardly any memory is running" wait_until 60 in_state "$idle" RUNNING
-g=$(nmctl run -D -m 300M -c 0.1 -- python3 -c "held = [b'%08d' % i * 131072 for i in range(60)]
+g=$(nmctl run -D -m 300M -c 0.1 -- python3 -c "import time
+held = []
+for i in range(60): held.append(b'%08d' % i * 131072); time.sleep(0.02)
 ${reads/\%s/g}")
 holds() { echo $(($(mib_of "$g" file) + $(mib_of "$g" anon))); }
 holds_all() { [ "$(holds)" -ge 130 ]; }

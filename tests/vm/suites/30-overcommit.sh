@@ -40,8 +40,8 @@ nmctl kill --now --wait "$big" "$first" "$full" >/dev/null
 # ---- memory of paused containers is reclaimed before a kill -------------------------------------
 
 sleep 3
-# Memory is reclaimed until use is below the over-allocation threshold. The threshold is high here, because an emulated machine
-# swaps only 3 MiB per second.
+# Memory is reclaimed until use is below the over-allocation threshold. The threshold is high here, so that little memory is
+# swapped: an emulated machine is slow.
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \
     "reclaim-running = 0s" "[over-allocation]" "memory-threshold = 0.9"
 big=$(start big 50 -m 900M -c 0.5)
