@@ -155,9 +155,11 @@ rm_configure() { # [--stock] [NAME=VALUE...]
 	END
 }
 
-# Prints the class path, with the configuration first. hadoop_java CLASS ARGS runs Hadoop's own commands with this class path.
-hadoop_classpath() { printf '%s:%s\n' "$conf" "$NMD_TEST_CLASSPATH"; }
-hadoop_java() { java "${java_options[@]}" -cp "$(hadoop_classpath)" "$@"; }
+# Prints the class path. The jars are first, because an archive of classes requires that (tests/yarn/archive). No jar has files of
+# the names of the configuration except log4j.properties. hadoop_java CLASS ARGS runs Hadoop's own commands with this class path.
+hadoop_classpath() { printf '%s:%s\n' "$NMD_TEST_CLASSPATH" "$conf"; }
+class_options=("-Dlog4j.configuration=file:$conf/log4j.properties") # further options of JVMs with this class path
+hadoop_java() { java "${java_options[@]}" "${class_options[@]}" -cp "$(hadoop_classpath)" "$@"; }
 rm_admin() { hadoop_java org.apache.hadoop.yarn.client.cli.RMAdminCLI "$@"; }
 
 # The properties with which a restarted ResourceManager recovers its applications, so that they continue.
@@ -169,7 +171,7 @@ rm_remembers=(yarn.resourcemanager.recovery.enabled=true
 rm_log=$dir/rm.log
 # Starts the ResourceManager and does not wait until it responds. Sets $rm_pid.
 rm_launch() {
-    java "${java_options[@]}" -cp "$(hadoop_classpath)" \
+    java "${java_options[@]}" "${class_options[@]}" -cp "$(hadoop_classpath)" \
         org.apache.hadoop.yarn.server.resourcemanager.ResourceManager </dev/null >>"$rm_log" 2>&1 &
     rm_pid=$!
 }
@@ -218,7 +220,7 @@ cluster_start() { # N [SIZE...]
     local n=$1 i size=10240:10
     shift
     rm -f "$dir/cluster.port"
-    java "${java_options[@]}" -cp "$(hadoop_classpath)" cluster.LightCluster "$dir/cluster.port" \
+    java "${java_options[@]}" "${class_options[@]}" -cp "$(hadoop_classpath)" cluster.LightCluster "$dir/cluster.port" \
         </dev/null >>"$dir/cluster.log" 2>&1 &
     cluster_pid=$!
     patient_until 'the light cluster does not say its port' "$cluster_pid=$dir/cluster.log" -- test -s "$dir/cluster.port" || return

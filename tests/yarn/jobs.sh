@@ -70,20 +70,35 @@ jobs_accounts() {
         mount --bind "$shared/$file" "/etc/$file" || return
     done
 }
-# Creates the files that the users of the jobs read (libraries, configuration, names) and the directories that they write to.
-jobs_install() {
-    local jar name
-    jobs_accounts || return
-    mkdir "$shared/lib" "$shared/conf" || return
-    install -d -m 1777 "$shared/staging" "$shared/tmp" "$shared/home"
-    for name in "${users[@]}"; do
-        install -d -o "$name" "$(home_of "$name")" || return
-    done
+# Fills $shared/lib with the jars. With an archive of their classes, all JVMs of this class path use the archive: the
+# ResourceManager, clients, and MapReduce's masters and tasks. A JVM opens the archive before it reads CLASSPATH, which begins
+# with a directory, so masters and tasks get their class path as an option. The suites of other versions have no archive.
+mapred_classes=
+jobs_libraries() {
+    local jar lib=$NMD_TEST_BUILD/java/stock/lib
+    if [ -z "${NMD_TEST_HADOOP:-}" ] && [ -e "$lib/classes.jsa" ]; then
+        mount --bind -o ro "$lib" /mnt && mount --bind -o ro "$lib" "$shared/lib" || return
+        NMD_TEST_CLASSPATH=$shared/lib/*
+        class_options+=(-XX:SharedArchiveFile=/mnt/classes.jsa)
+        mapred_classes="-XX:SharedArchiveFile=/mnt/classes.jsa -cp $shared/lib/*:$conf:."
+        return
+    fi
     IFS=: read -r -a jars <<<"$stock_classpath"
     for jar in "${jars[@]}"; do
         cp -n "$jar" "$shared/lib/" || return
     done
     chmod -R a+rX "$shared/lib"
+}
+# Creates the files that the users of the jobs read (libraries, configuration, names) and the directories that they write to.
+jobs_install() {
+    local name
+    jobs_accounts || return
+    mkdir "$shared/lib" "$shared/conf" || return
+    jobs_libraries || return
+    install -d -m 1777 "$shared/staging" "$shared/tmp" "$shared/home"
+    for name in "${users[@]}"; do
+        install -d -o "$name" "$(home_of "$name")" || return
+    done
     printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$shared/hosts"
     printf '127.0.1.%d node%02d\n' 1 1 2 2 3 3 4 4 >>"$shared/hosts"
     mount --bind "$shared/hosts" /etc/hosts
@@ -163,7 +178,8 @@ jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-sch
     write_conf "$conf/mapred-site.xml" mapreduce.framework.name=yarn "mapreduce.application.classpath=$shared/lib/*" \
         "yarn.app.mapreduce.am.staging-dir=$staging" "mapreduce.cluster.local.dir=$shared/tmp/mapred-\${user.name}" \
         mapreduce.map.memory.mb=256 mapreduce.reduce.memory.mb=256 yarn.app.mapreduce.am.resource.mb=256 \
-        "mapred.child.java.opts=-Xmx96m $small" "yarn.app.mapreduce.am.command-opts=-Xmx160m $small" \
+        "mapred.child.java.opts=-Xmx96m $small $mapred_classes" \
+        "yarn.app.mapreduce.am.command-opts=-Xmx160m $small $mapred_classes" \
         mapreduce.task.io.sort.mb=8 mapreduce.map.speculative=false mapreduce.reduce.speculative=false \
         mapreduce.job.reduce.slowstart.completedmaps=1.0 mapreduce.job.ubertask.enable=false mapreduce.shuffle.port=0 \
         mapreduce.client.progressmonitor.pollinterval=200 yarn.app.mapreduce.am.job.client.port-range= \
@@ -261,8 +277,10 @@ at_exit 'end_process "$job_pid"'
 job_begin() { # NAME CLASS ARG...
     local name=$1
     shift
+    local classes=(-cp "$conf:${job_libs:-}/*")
+    [ -n "${job_libs:-}" ] || classes=("${class_options[@]}" -cp "$shared/lib/*:$conf")
     as_user timeout -k 5 "${job_deadline:-100}" java -Xmx256m "-Djava.io.tmpdir=$(home_of "$job_user")" $small \
-        -cp "$conf:${job_libs:-$shared/lib}/*" "$@" </dev/null >"$dir/$name.log" 2>&1 &
+        "${classes[@]}" "$@" </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
 }
 job_ends() { # waits for the end of the job, and returns its exit status
