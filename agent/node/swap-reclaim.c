@@ -18,8 +18,8 @@
 #include "monitor/monitor.h"
 #include "util/clock.h"
 
-/* memory.swap.max counts whole pages, and the kernel swaps many pages at a time. With a smaller piece, for example for the
- * rest of a reclaim, it would swap nothing. */
+/* memory.swap.max counts whole pages, and the kernel swaps many pages at a time. With a smaller piece, for example for
+ * the rest of a reclaim, it would swap nothing. */
 #define PIECE_MIN_BYTES NM_MIB
 #define PIECE_MAX_BYTES (16 * NM_MIB)
 /* The size of a piece is the average amount that the device has written in this time since the reclaim began. */
@@ -28,8 +28,8 @@
 /* Maximum number of pieces. Without this limit, the reclaim may not end, because the kernel reclaims page cache first,
  * and a container that reads files constantly gets new page cache. */
 #define MAX_PIECES 8192
-/* After this time and this number of checks without progress, the remaining memory is assumed to be locked or in constant
- * use. On a slow machine, a check in which the kernel finds nothing to reclaim takes a quarter of a second. */
+/* After this time and this number of checks without progress, the remaining memory is assumed to be locked or in
+ * constant use. On a slow machine, a check in which the kernel finds nothing to reclaim takes a quarter of a second. */
 #define MAX_IDLE_USEC NM_USEC_PER_SEC
 #define MAX_IDLE_CHECKS 20
 
