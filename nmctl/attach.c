@@ -36,10 +36,11 @@ struct stream {
     bool wanted, ended, stamped;
     int out_fd;             /* -EBADF: the reader has closed the output, and further output is discarded */
     struct nm_client *call;
-    uint64_t begin;         /* position in the output at which the stream began; NM_CTL_UNSET: unknown */
-    bool reported;          /* begin is known from nmd's first answer */
-    uint64_t received;      /* bytes of output received in all calls */
-    size_t stamp_left;      /* remaining bytes of the time before a line; the time isn't part of the output */
+    uint64_t position;      /* position in the output after the received bytes; NM_CTL_UNSET: unknown */
+    bool located;           /* the call's answer has begun, so its position was taken */
+    bool in_line;           /* output of the current line was received */
+    size_t stamp_len;       /* received bytes of the time before the current line; the time isn't part of the output */
+    size_t repeated;        /* bytes at the beginning of the call's answer that an earlier call has received */
     char buf[BUFFER_SIZE];
     size_t len, at;
     struct nm_client_answer refusal;
@@ -67,48 +68,70 @@ struct attach {
 static void count(struct stream *s, const char *data, size_t n)
 {
     while (n > 0) {
-        size_t stamp = NM_MIN(n, s->stamp_left);
-        const char *end;
-        size_t k;
+        size_t stamp = s->stamped && !s->in_line ? NM_MIN(n, STAMP_BYTES - s->stamp_len) : 0, k;
+        const char *end = memchr(data + stamp, '\n', n - stamp);
 
-        s->stamp_left -= stamp;
-        data += stamp;
-        n -= stamp;
-        end = memchr(data, '\n', n);
-        k = end ? (size_t)(end - data) + 1 : n;
-        s->received += k;
+        s->stamp_len += stamp;
+        k = end ? (size_t)(end - data) - stamp + 1 : n - stamp;
+        if (s->position != NM_CTL_UNSET)
+            s->position += k;
+        s->in_line = k > 0 && !end;
         if (end)
-            s->stamp_left = STAMP_BYTES;
-        data += k;
-        n -= k;
+            s->stamp_len = 0;
+        data += stamp + k;
+        n -= stamp + k;
     }
+}
+
+/* Takes the position at which the call's answer begins. It differs from the requested position if the log was cut, or
+ * if the call requested the newest lines. The answer then begins with a whole line. */
+static void locate(struct stream *s)
+{
+    uint64_t position;
+
+    if (s->located || nm_client_status(s->call) != 200)
+        return;
+    s->located = true;
+    if (nm_client_log_position(s->call, &position) < 0 || position == s->position)
+        return;
+    s->position = position;
+    s->in_line = false;
+    s->stamp_len = s->repeated = 0;
 }
 
 /* Receives the body of a log answer. The body of an error answer is kept for the message. */
 static int take_output(const char *data, size_t n, void *userdata)
 {
     struct stream *s = userdata;
+    size_t repeated;
 
     if (nm_client_status(s->call) != 200)
         return nm_client_answer_gather(data, n, &s->refusal);
     if (n > sizeof s->buf - s->len)
         return -E2BIG;
-    memcpy(s->buf + s->len, data, n);
-    s->len += n;
-    if (s->stamped)
-        count(s, data, n);
-    else
-        s->received += n;
+    locate(s);
+    count(s, data, n);
+    repeated = NM_MIN(n, s->repeated);
+    memcpy(s->buf + s->len, data + repeated, n - repeated);
+    s->len += n - repeated;
+    s->repeated -= repeated;
     return 0;
 }
 
-/* Closes the call. Gets the position of the first byte from the first answer; later calls continue from this
- * position. */
 static void close_stream(struct stream *s)
 {
-    if (s->call && !s->reported && nm_client_status(s->call) == 200)
-        s->reported = nm_client_log_position(s->call, &s->begin) == 0;
+    if (s->call)
+        locate(s);
     s->call = nm_client_free(s->call);
+}
+
+/* Prepares the counts for a further call. nmd repeats the whole time of a line of which no output was received. */
+static void rewind_stamp(struct stream *s)
+{
+    if (s->in_line)
+        return;
+    s->repeated += s->stamp_len;
+    s->stamp_len = 0;
 }
 
 /* Requests the log. After a reconnect requests it from the position that the previous call has reached. */
@@ -118,9 +141,11 @@ static int open_stream(struct attach *a, struct stream *s)
     const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
 
     assert(!s->call && !s->ended);
-    if (s->begin != NM_CTL_UNSET) {
-        if (s->begin + s->received > 0)
-            (void)snprintf(from, sizeof from, "&from=%" PRIu64, s->begin + s->received);
+    s->located = false;
+    rewind_stamp(s);
+    if (s->position != NM_CTL_UNSET) {
+        if (s->position > 0)
+            (void)snprintf(from, sizeof from, "&from=%" PRIu64, s->position);
     } else {
         if (a->p->tail != NM_CTL_UNSET)
             (void)snprintf(tail, sizeof tail, "&tail=%" PRIu64, a->p->tail);
@@ -132,7 +157,7 @@ static int open_stream(struct attach *a, struct stream *s)
     return nm_client_new(&q, take_output, s, &s->call);
 }
 
-/* Closes all calls. The streams keep their counts of received bytes, which open_stream() uses. */
+/* Closes all calls. The streams keep their positions, which open_stream() uses. */
 static void close_calls(struct attach *a)
 {
     for (int i = 0; i < 2; i++)
@@ -157,15 +182,15 @@ static int open_calls(struct attach *a)
     return r;
 }
 
-/* Returns whether the log can be continued after the connection was lost. If the initial position isn't known, as for
+/* Returns whether the log can be continued after the connection was lost. If the position isn't known, for instance of
  * the newest lines of a log, output would be repeated or omitted. */
 static bool may_return(const struct attach *a, int r)
 {
-    bool begins = true;
+    bool known = true;
 
     for (int i = 0; i < 2; i++)
-        begins = begins && (!a->streams[i].wanted || a->streams[i].begin != NM_CTL_UNSET);
-    return a->was_connected && a->p->follow && begins && nm_reconnect_is_loss(r);
+        known = known && (!a->streams[i].wanted || a->streams[i].position != NM_CTL_UNSET);
+    return a->was_connected && a->p->follow && known && nm_reconnect_is_loss(r);
 }
 
 /* Handles a failed or lost connection to nmd. */
@@ -469,9 +494,8 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
     a->streams[1] =
         (struct stream){.name = "stderr", .wanted = p->want_stderr, .out_fd = STDERR_FILENO};
     for (int i = 0; i < 2; i++) {
-        a->streams[i].begin = p->tail == NM_CTL_UNSET && p->since_usec == 0 ? 0 : NM_CTL_UNSET;
+        a->streams[i].position = p->tail == NM_CTL_UNSET && p->since_usec == 0 ? 0 : NM_CTL_UNSET;
         a->streams[i].stamped = p->timestamps;
-        a->streams[i].stamp_left = p->timestamps ? STAMP_BYTES : 0;
     }
     a->progress_usec = nm_now_usec();
     /* nmd was reachable a moment ago, because it created the container. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The nmctl program against canned replies, as in test-nmctl.c: the names of container states and results, waiting, and
- * completion of values that nmd supplies. */
+/* The nmctl program against canned replies, as in test-nmctl.c: the names of container states and results, waiting,
+ * logs of an nmd that ends, and completion of values that nmd supplies. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -364,6 +364,38 @@ static void test_nmctl_wait_reports_that_nmd_hangs(void **state)
     fake_nmd_stop(&f);
 }
 
+/* ---- logs ------------------------------------------------------------------------------------- */
+
+#define LOG "GET /v1/containers/web/logs?stream=stdout&follow=true&timestamps=true"
+#define TIME(digit) "2026-11-24T18:17:5" digit ".123Z "
+/* A reply that ends before its announced length, because nmd was killed. */
+#define BROKEN(headers, body) "HTTP/1.1 200 OK\r\n" headers "Content-Length: 1000\r\n\r\n" body
+
+/* nmd dies within a time, after a time, within a line, and after a line. Each new nmd repeats the time of a line of
+ * which no output was received. Once, the log was cut in the meantime, and begins with a line that nmd inserts. */
+static void test_logs_with_times_continue_at_the_same_byte_after_a_reconnect(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/web/wait HTTP", OK(ENDED("0", "exited")), NULL},
+        {LOG " HTTP", BROKEN("", TIME("1") "one\n2026-11"), NULL},
+        {LOG "&from=4 HTTP", BROKEN("", TIME("2") "two\n" TIME("3")), NULL},
+        {LOG "&from=8 HTTP", BROKEN("", TIME("3") "th"), NULL},
+        {LOG "&from=10 HTTP", BROKEN("", "ree\n"), NULL},
+        {LOG "&from=14 HTTP", BROKEN("Nmd-Log-Position: 90\r\n", TIME("4") "[cut]\n2026"), NULL},
+        {LOG "&from=96 HTTP", OK(TIME("5") "five\n"), NULL},
+    };
+    struct fake_nmd f;
+    struct nmctl_result r;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "logs", "--follow", "--timestamps", "--stdout", "web");
+    assert_string_equal(r.out, TIME("1") "one\n" TIME("2") "two\n" TIME("3") "three\n" TIME("4") "[cut]\n" TIME("5")
+                               "five\n");
+    assert_int_equal(r.status, 0);
+    fake_nmd_stop(&f);
+}
+
 /* ---- completion ----------------------------------------------------------------------------- */
 
 static void test_completion_offers_the_configuration_keys(void **state)
@@ -428,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_an_nmd_that_hangs_does_not_delay_the_deadline_of_nmctl),
         cmocka_unit_test(test_nmctl_wait_reports_an_unknown_name_first),
         cmocka_unit_test(test_nmctl_wait_reports_that_nmd_hangs),
+        cmocka_unit_test(test_logs_with_times_continue_at_the_same_byte_after_a_reconnect),
         cmocka_unit_test(test_completion_offers_the_configuration_keys),
         cmocka_unit_test(test_a_long_description_is_cut_between_words),
     };
