@@ -338,6 +338,7 @@ static void save_all(struct nm_manager *m)
     struct nm_policy_memory memory;
 
     nm_policy_get_memory(m->policy, &memory);
+    put_reasons(m);
     put_counters(m);
     put_policy(m, &memory);
     put_removable(m);

@@ -118,6 +118,56 @@ static void test_an_invalid_surge_margin_in_the_journal_is_ignored(void **state)
     }
 }
 
+struct values {
+    unsigned n;
+    struct {
+        char key[NM_STORE_KEY_SIZE], value[1024];
+    } all[32];
+};
+
+static void take_value(const char *key, const char *value, void *userdata)
+{
+    struct values *v = userdata;
+
+    if (strncmp(key, "store.", strlen("store.")) == 0)
+        return;
+    assert_true(v->n < NM_ARRAY_SIZE(v->all));
+    (void)snprintf(v->all[v->n].key, sizeof v->all[v->n].key, "%s", key);
+    /* the value of an application ends with the time at which it was saved */
+    (void)snprintf(v->all[v->n].value, sizeof v->all[v->n].value, "%s", strncmp(key, "app.", 4) == 0 ? "" : value);
+    v->n++;
+}
+
+/* All rows of the damaged journal are lost. The new journal has each value that nmd has stored before, with the same
+ * content. */
+static void test_a_journal_that_replaces_a_damaged_one_has_all_values(void **state)
+{
+    static struct values before, after;
+    struct manager_fixture *w = *state;
+    const struct nm_policy_memory memory = {.breaker_until_usec = 4, .margin = {.until_usec = 5}, .kills_usec = {6}};
+    uint32_t app = nm_lists_app(w->m, "first");
+
+    before.n = after.n = 0;
+    nm_record_count(w->m, NM_COUNT_KILLED, NM_REASON_MEMORY_OVER_BETA);
+    nm_policy_set_memory(w->m->policy, &memory);
+    w->m->removable_since_usec = 7;
+    w->m->apps.views[app].completed = 8;
+    w->m->drain.is_on = true;
+    nm_durable_save(w->m);
+    nm_durable_save_app(w->m, app);
+    nm_durable_save_drain(w->m);
+    assert_int_equal(nm_store_load_values(w->m->store, "", take_value, &before), 0);
+    assert_int_equal(before.n, 7);
+    assert_int_equal(nm_store_exec(w->m->store->db, "DELETE FROM key_values"), 0);
+    nm_journal_replace(w->m);
+    assert_int_equal(nm_store_load_values(w->m->store, "", take_value, &after), 0);
+    assert_int_equal(after.n, before.n);
+    for (unsigned i = 0; i < before.n; i++) {
+        assert_string_equal(after.all[i].key, before.all[i].key);
+        assert_string_equal(after.all[i].value, before.all[i].value);
+    }
+}
+
 /* The list of applications is full, and all of them have a live container. Further applications share the entry of
  * containers without an application. */
 static void test_too_many_applications_share_an_entry(void **state)
@@ -245,6 +295,7 @@ int main(void)
         TEST(test_events_of_an_unfinished_transaction_are_not_reported),
         TEST(test_invalid_values_in_the_journal_are_ignored),
         TEST(test_an_invalid_surge_margin_in_the_journal_is_ignored),
+        TEST(test_a_journal_that_replaces_a_damaged_one_has_all_values),
         TEST(test_too_many_applications_share_an_entry),
         TEST(test_notes_of_the_status_name_leftover_memory_and_missing_features),
         TEST(test_an_unknown_container_or_stream_has_no_log),
