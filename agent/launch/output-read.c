@@ -218,62 +218,87 @@ static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
     return RET_NERRNO(pread(fd, buf, n, st.st_size - (off_t)n));
 }
 
-/* Rewrites the file itself, because there may be no disk space for a copy. If nmd is killed during the write, the rest
- * of the log is lost. */
-static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
+/* Overwrites the beginning of the file, whose blocks exist already, and then cuts the rest off. If the write fails, the
+ * rest of the file still has the newest output. */
+static int overwrite(int fd, const char *text, size_t n)
 {
-    char head[NM_OUTPUT_HEAD_MAX];
-    size_t len = nm_output_print_head(base, "the log was shortened after the container's end, because space was "
-                                            "short", head);
-    int r;
+    int r = nm_pwrite_all(fd, text, n, 0);
 
-    if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-        return -errno;
-    r = nm_write_all(fd, head, len);
-    return r < 0 ? r : nm_write_all(fd, kept, n);
+    return r < 0 ? r : RET_NERRNO(ftruncate(fd, (off_t)n));
+}
+
+/* Replaces the file with a new one, so that a failed write loses no output. If there is no disk space for a new file,
+ * overwrites the file itself. */
+static int rewrite(int dir_fd, const char *name, int fd, const char *text, size_t n)
+{
+    int r = nm_write_bytes_atomic_at(dir_fd, name, text, n, 0600);
+
+    if (r == -ENOSPC || r == -EDQUOT)
+        return overwrite(fd, text, n);
+    if (r >= 0)
+        (void)!ftruncate(fd, 0); /* frees the space even if a slow reader has the old file open */
+    return r;
+}
+
+/* Reads the last `keep` bytes of output of both files into a buffer of twice this size. */
+static ssize_t read_last(int first, uint64_t head, int newest, char *buf, uint64_t keep)
+{
+    ssize_t n = newest < 0 ? 0 : read_end(newest, head_length(newest), buf + keep, keep), k;
+
+    if (n < 0)
+        return n;
+    k = read_end(first, head, buf, keep - (uint64_t)n);
+    if (k < 0)
+        return k;
+    memmove(buf + k, buf + keep, (size_t)n);
+    return k + n;
 }
 
 /* Writes the last `keep` bytes of output to the older of the existing files, removes the other file, and renames the
- * older file: BASE is the number of removed bytes. */
+ * older file: BASE is the number of removed bytes. After an error, the files still have at least the newest of these
+ * bytes. */
 static int shorten_files(int dir_fd, const char *stream, const struct found *f, uint64_t keep)
 {
     _cleanup_close_ int first = -EBADF, newest = -EBADF;
-    _cleanup_free_ char *kept = malloc(2 * keep + 1);
-    char old_name[NM_OUTPUT_NAME_SIZE], new_name[NM_OUTPUT_NAME_SIZE];
-    uint64_t head, end = 0;
-    struct stat st, st2 = {0};
-    ssize_t n = 0, k;
+    _cleanup_free_ char *text = malloc(NM_OUTPUT_HEAD_MAX + 2 * keep);
+    char name[NM_OUTPUT_NAME_SIZE], new_name[NM_OUTPUT_NAME_SIZE];
+    uint64_t head, end;
+    struct stat st;
+    size_t len;
+    ssize_t n;
+    int r;
 
+    if (!text)
+        return -ENOMEM;
+    (void)snprintf(name, sizeof name, "%s", stream);
     if (f->has_older)
-        nm_output_older_name(stream, f->older, old_name);
-    first = open_plain(dir_fd, f->has_older ? old_name : stream, O_RDWR, &st);
-    if (!kept || first < 0)
-        return first < 0 ? first : -ENOMEM;
-    head = f->has_older && f->older > 0 ? head_length(first) : 0;
+        nm_output_older_name(stream, f->older, name);
+    first = open_plain(dir_fd, name, O_RDWR, &st);
+    if (first < 0)
+        return first;
+    head = f->older > 0 ? head_length(first) : 0;
     end = f->older + (uint64_t)st.st_size - head;
     if (f->has_older && f->has_newest) {
-        newest = open_plain(dir_fd, stream, O_RDONLY, &st2);
-        n = newest < 0 ? newest : read_end(newest, head_length(newest), kept + keep, keep);
-        if (n < 0)
-            return (int)n;
-        end += (uint64_t)st2.st_size - head_length(newest);
+        newest = open_plain(dir_fd, stream, O_RDONLY, &st);
+        if (newest < 0)
+            return newest;
+        end += (uint64_t)st.st_size - head_length(newest);
     }
     if (end - f->older <= keep)
         return 0;
-    /* move the bytes of the newest file behind those of the older file */
-    memmove(kept + 2 * keep - (size_t)n, kept + keep, (size_t)n);
-    k = read_end(first, head, kept, keep - (uint64_t)n);
-    if (k < 0)
-        return (int)k;
-    memmove(kept + k, kept + 2 * keep - (size_t)n, (size_t)n);
-    n += k;
-    k = rewrite(first, end - (uint64_t)n, kept, (size_t)n);
+    n = read_last(first, head, newest, text + NM_OUTPUT_HEAD_MAX, keep);
+    if (n < 0)
+        return (int)n;
+    len = nm_output_print_head(end - (uint64_t)n, "the log was shortened after the container's end, because space was "
+                                                  "short", text);
+    memmove(text + len, text + NM_OUTPUT_HEAD_MAX, (size_t)n);
+    r = rewrite(dir_fd, name, first, text, len + (size_t)n);
+    if (r < 0)
+        return r;
     if (newest >= 0 && unlinkat(dir_fd, stream, 0) < 0)
         return -errno;
     nm_output_older_name(stream, end - (uint64_t)n, new_name);
-    if (renameat(dir_fd, f->has_older ? old_name : stream, dir_fd, new_name) < 0)
-        return -errno;
-    return (int)k;
+    return RET_NERRNO(renameat(dir_fd, name, dir_fd, new_name));
 }
 
 static int shorten(int dir_fd, const char *stream, uint64_t keep)

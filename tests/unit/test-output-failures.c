@@ -32,6 +32,7 @@
 #define PIECE 10000
 #define N_PIECES 20 /* three times the limit of the log */
 #define END "the end\n"
+#define KEPT 4000 /* bytes that remain of a shortened log */
 
 static char dir[64];
 static int dir_fd;
@@ -53,10 +54,21 @@ static void drop_dir(void)
 struct trouble {
     const char *call; /* NULL: the call that opens a file fails */
     int error;
+    const char *next; /* another call that fails afterwards, or NULL */
 };
+
+static const char *next_call;
+
+static void fail_next_call(void)
+{
+    call_has_failed = NULL;
+    fail_call(next_call, 1, ENOSPC);
+}
 
 static void begin_trouble(const struct trouble *t, unsigned n)
 {
+    next_call = t->next;
+    call_has_failed = t->next ? fail_next_call : NULL;
     if (t->call)
         fail_call(t->call, n, t->error);
     else
@@ -126,8 +138,8 @@ static bool write_log(const struct trouble *t, unsigned n)
 static void test_a_failed_write_loses_only_the_output_of_this_write(void **state)
 {
     static const struct trouble troubles[] = {
-        {NULL, 0},        {"write", ENOSPC}, {"write", EINTR}, {"renameat", ENOSPC},
-        {"fstat", EIO},   {"unlinkat", EIO}, {"pread", EIO},   {"ftruncate", EIO},
+        {NULL, 0, NULL},      {"write", ENOSPC, NULL}, {"write", EINTR, NULL}, {"renameat", ENOSPC, NULL},
+        {"fstat", EIO, NULL}, {"unlinkat", EIO, NULL}, {"pread", EIO, NULL},   {"ftruncate", EIO, NULL},
     };
 
     (void)state;
@@ -188,8 +200,32 @@ static void test_a_write_beyond_the_file_size_limit_of_the_process_is_reported(v
     drop_dir();
 }
 
-/* After a failed call the log is unchanged, or is shortened, or contains only the half that was to be kept. The next
- * attempt succeeds. */
+static uint64_t open_piece(uint64_t from, struct nm_output_piece *ret)
+{
+    struct stat st;
+
+    assert_int_equal(nm_output_piece_open(dir_fd, "stdout", from, ret), 0);
+    assert_int_equal(fstat(ret->fd, &st), 0);
+    return (uint64_t)st.st_size;
+}
+
+/* Checks that the log still has the bytes that are to be kept. */
+static void check_end(void)
+{
+    struct nm_output_piece oldest, newest;
+    char end[sizeof END] = "";
+    uint64_t size;
+
+    (void)open_piece(0, &oldest);
+    size = open_piece(UINT64_MAX, &newest);
+    assert_int_equal(pread(newest.fd, end, strlen(END), (off_t)(size - strlen(END))), strlen(END));
+    assert_string_equal(end, END);
+    assert_true(newest.base + size - newest.head - oldest.base >= KEPT);
+    (void)close(oldest.fd);
+    (void)close(newest.fd);
+}
+
+/* After a failed call the log is unchanged, or is shortened, and its end is not lost. The next attempt succeeds. */
 static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
 {
     struct nm_output_piece p;
@@ -203,10 +239,12 @@ static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
     nm_output_write(&o, END, strlen(END));
     nm_output_close(&o);
     begin_trouble(t, n);
-    r = nm_output_shorten(dir_fd, 4000);
+    r = nm_output_shorten(dir_fd, KEPT);
     failed = end_trouble(t);
     assert_true(failed || r > 0);
-    assert_true(nm_output_shorten(dir_fd, 4000) >= 0);
+    check_end();
+    assert_true(nm_output_shorten(dir_fd, KEPT) >= 0);
+    check_end();
     assert_true(nm_output_disk_bytes(dir_fd) <= 16384);
     assert_int_equal(nm_output_piece_open(dir_fd, "stdout", 0, &p), 0);
     (void)close(p.fd);
@@ -217,8 +255,9 @@ static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
 static void test_after_a_failed_call_a_log_can_still_be_shortened(void **state)
 {
     static const struct trouble troubles[] = {
-        {NULL, 0},       {"fstat", EIO},     {"pread", EIO},   {"ftruncate", EIO},
-        {"write", EIO},  {"renameat", EIO},  {"unlinkat", EIO}, {"pwrite", EIO},
+        {NULL, 0, NULL},         {"fstat", EIO, NULL},       {"pread", EIO, NULL},    {"ftruncate", EIO, NULL},
+        {"write", EIO, NULL},    {"renameat", EIO, NULL},    {"unlinkat", EIO, NULL}, {"pwrite", EIO, NULL},
+        {"write", ENOSPC, NULL}, {"write", ENOSPC, "pwrite"}, {"write", ENOSPC, "ftruncate"},
     };
     static const uint64_t limits[] = {0, LIMIT}; /* the log consists of one file, or of two files */
 
@@ -243,7 +282,7 @@ static void test_a_log_is_not_shortened_if_memory_can_not_be_allocated(void **st
         int64_t r;
 
         fail_nth(FAIL_MEMORY, n);
-        r = nm_output_shorten(dir_fd, 4000);
+        r = nm_output_shorten(dir_fd, KEPT);
         failed = fail_stop();
         assert_true(failed ? r == -ENOMEM && nm_output_disk_bytes(dir_fd) >= N_PIECES * PIECE : r > 0);
     }
