@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests for a running container when memory can't be allocated, when there are too many requests, and with many
- * resources. */
+/* Requests for a running container when memory can't be allocated, when there are too many requests or messages, and
+ * with many resources. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,7 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/reinit-fixture.h"
 #include "util/clock.h"
+#include "util/utf8.h"
 #include "yarn/node/node-state.h"
 
 /* After each failed allocation the request fails and the container keeps running. In the end the request succeeds. */
@@ -94,6 +95,70 @@ static void test_localization_requests_during_one_run_are_limited(void **state)
     nm_yarn_node_free(o.n);
 }
 
+/* ---- messages ----------------------------------------------------------------------------------- */
+
+#define MESSAGES_MAX 1024
+
+/* Lets a localization fail with this message. The caller calls fail_stop(). */
+static void fail_localization(struct reinit_fixture *o, const char *message, unsigned failing_allocation)
+{
+    struct nm_yarn_preparation *p;
+
+    assert_int_equal(request_localize(o), 0);
+    p = fake_launcher.newest;
+    p->failed = true;
+    fail_nth(FAIL_MEMORY, failing_allocation);
+    p->listener.ended(p, -EIO, message, p->listener.userdata);
+}
+
+static void test_messages_are_kept_without_memory_for_another_one(void **state)
+{
+    struct reinit_fixture o;
+    bool failed = true;
+
+    start_container(&o, *state, false, SLEEPS);
+    fail_localization(&o, "the first message", 0);
+    (void)fail_stop();
+    for (unsigned n = 1; failed; n++) {
+        fail_localization(&o, "the second message", n);
+        failed = fail_stop();
+        assert_diagnostics(&o, 2, "the first message");
+    }
+    assert_diagnostics(&o, 2, "the second message");
+    nm_yarn_node_free(o.n);
+}
+
+/* The oldest lines are dropped. A line that alone exceeds the limit is cut between two characters. */
+static void test_the_length_of_all_messages_is_limited(void **state)
+{
+    char message[2 * MESSAGES_MAX + 1] = "";
+    struct reinit_fixture o;
+    const char *all;
+
+    start_container(&o, *state, false, SLEEPS);
+    for (int n = 0; n < 30; n++) {
+        (void)snprintf(message, sizeof message, "This is message %d.", n);
+        fail_localization(&o, message, 0);
+        (void)fail_stop();
+        assert_diagnostics(&o, 2, message);
+    }
+    all = o.n->containers.first->reinit_messages;
+    assert_in_range(strlen(all), MESSAGES_MAX - 100, MESSAGES_MAX);
+    assert_int_equal(all[0], '[');
+    assert_non_null(strstr(all, "This is message 28.\n"));
+    for (size_t n = 0; n + 2 < sizeof message; n += 2)
+        strcpy(message + n, "\xc3\xa4");
+    for (int n = 0; n < 2; n++) {
+        fail_localization(&o, message + n, 0);
+        (void)fail_stop();
+        all = o.n->containers.first->reinit_messages;
+        assert_in_range(strlen(all), n == 0 ? MESSAGES_MAX - 1 : 4, MESSAGES_MAX);
+        assert_int_equal(nm_utf8_prefix(all), strlen(all));
+        assert_string_equal(all + strlen(all) - 4, "...\n");
+    }
+    nm_yarn_node_free(o.n);
+}
+
 #define MANY 8000u
 
 /* Makes MANY resources whose names begin with this letter. The caller frees the list. */
@@ -157,6 +222,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_each_request_succeeds_after_failed_allocations),
         TEST(test_localization_requests_during_one_run_are_limited),
+        TEST(test_messages_are_kept_without_memory_for_another_one),
+        TEST(test_the_length_of_all_messages_is_limited),
         TEST(test_two_long_lists_of_resources_are_merged_in_linear_time),
     };
 

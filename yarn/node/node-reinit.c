@@ -16,6 +16,8 @@
 #include <stdlib.h>
 
 #include "util/clock.h"
+#include "util/error.h"
+#include "util/utf8.h"
 #include "yarn/id-messages.h"
 #include "yarn/node/exit-code.h"
 
@@ -25,28 +27,51 @@
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-/* Adds a line to the container's messages, and drops the oldest lines beyond REINIT_MESSAGES_MAX. Without memory, the
- * new line or all lines are lost. */
-nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
+/* Returns a line with the time and the text. Shortens it to REINIT_MESSAGES_MAX. Returns NULL if out of memory. */
+nm_printf(1, 0) static char *print_line(const char *format, va_list ap)
 {
-    _cleanup_free_ char *text = NULL;
+    static const char more[] = "...\n";
+    _cleanup_free_ char *line = NULL;
     size_t size = 0;
-    va_list ap;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = open_memstream(&line, &size);
 
     if (!out)
-        return;
-    fputs(i->reinit_messages ?: "", out);
+        return NULL;
     nm_yarn_put_time(nm_realtime_usec(), out);
-    va_start(ap, format);
     vfprintf(out, format, ap);
-    va_end(ap);
     fputc('\n', out);
     if (fclose(out) != 0)
+        return NULL;
+    if (size > REINIT_MESSAGES_MAX) {
+        line[REINIT_MESSAGES_MAX - strlen(more)] = '\0';
+        strcpy(line + nm_utf8_prefix(line), more);
+    }
+    return STEAL_PTR(line);
+}
+
+/* Adds a line to the container's messages, and drops the oldest lines beyond REINIT_MESSAGES_MAX. Without memory, the
+ * new line is lost. */
+nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
+{
+    const char *old = i->reinit_messages ?: "";
+    _cleanup_free_ char *line = NULL;
+    char *all;
+    size_t size;
+    va_list ap;
+
+    va_start(ap, format);
+    line = print_line(format, ap);
+    va_end(ap);
+    if (!line)
+        return;
+    size = strlen(old) + strlen(line);
+    if (size > REINIT_MESSAGES_MAX)
+        old = strchrnul(old + size - REINIT_MESSAGES_MAX - 1, '\n') + 1;
+    all = nm_strdup_printf("%s%s", old, line);
+    if (!all)
         return;
     free(i->reinit_messages);
-    i->reinit_messages =
-        strdup(size > REINIT_MESSAGES_MAX ? strchrnul(text + size - REINIT_MESSAGES_MAX, '\n') + 1 : text);
+    i->reinit_messages = all;
 }
 
 /* ---- refusals ----------------------------------------------------------------------------- */
