@@ -401,6 +401,8 @@ static size_t count_logs(struct fixture *w)
 }
 
 #define PATTERN(value) P("yarn.nodemanager.container.stderr.pattern", value)
+#define STARS_64 "****************************************************************"
+#define STARS_256 STARS_64 STARS_64 STARS_64 STARS_64
 #define TAIL(value) P("yarn.nodemanager.container.stderr.tail.bytes", value)
 
 static void test_the_diagnostics_are_from_files_that_match_the_pattern(void **state)
@@ -415,6 +417,8 @@ static void test_the_diagnostics_are_from_files_that_match_the_pattern(void **st
         {PATTERN("{"), ""},
         {PATTERN("{none,std*}"), "Last bytes of stderr:\nold\n"},
         {PATTERN("{empty,*.link,*.dir,*.pipe}"), ""},
+        {PATTERN("{none," STARS_256 "STDERR}"), "Last bytes of STDERR:\nnew\n"}, /* a long alternative is not cut */
+        {PATTERN("{" STARS_256 "none}"), ""},
         {TAIL("0"), ""},
     };
     struct fixture *w = *state;

@@ -19,22 +19,21 @@
 #define MATCHES_MAX 32
 #define LISTED_MAX 200 /* limit for the list of log files */
 #define USUAL_NAME "stderr"
-#define PATTERN_SIZE 256
 
 /* Matches a name with a pattern. As in Hadoop, a pattern "{a,b}" means a or b. Braces within a pattern have no special
- * meaning. */
+ * meaning. Without memory, no name matches such a pattern. */
 static bool matches(const char *pattern, const char *name)
 {
+    _cleanup_free_ char *copy = NULL;
     size_t length = strlen(pattern);
-    char one[PATTERN_SIZE];
+    char *rest, *one;
 
     if (length < 2 || pattern[0] != '{' || pattern[length - 1] != '}')
         return fnmatch(pattern, name, 0) == 0;
-    for (const char *p = pattern + 1; p < pattern + length; p += strcspn(p, ",}") + 1) {
-        (void)snprintf(one, sizeof one, "%.*s", (int)strcspn(p, ",}"), p);
+    rest = copy = strndup(pattern + 1, length - 2);
+    while ((one = strsep(&rest, ",}")))
         if (fnmatch(one, name, 0) == 0)
             return true;
-    }
     return false;
 }
 
