@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -580,6 +581,37 @@ static void test_the_command_has_the_retries_of_the_launch_context(void **state)
     nm_arena_done(&arena);
 }
 
+/* Codes that no process can exit with are omitted, and each other code occurs once, however long the list is. */
+static void test_the_command_retries_each_listed_exit_code(void **state)
+{
+    static int32_t codes[3000];
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__RetryContext retry = YARN__RETRY_CONTEXT__INIT;
+    const char *const *argv;
+    struct nm_arena arena;
+
+    (void)state;
+    nm_arena_init(&arena, NM_MIB, NULL);
+    context.retry = &retry;
+    retry.policy = 2;
+    retry.max_retries = 4;
+    retry.codes = codes;
+    retry.n_codes = NM_ARRAY_SIZE(codes);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(codes); i++)
+        codes[i] = (int32_t)i - 2000;
+    codes[1] = codes[2999] = 7;
+    argv = nm_yarn_launcher_command(&context, &arena);
+    assert_string_equal(argv[7], "7");
+    for (int code = 1; code < 7; code++)
+        assert_int_equal(strtol(argv[7 + code], NULL, 10), code);
+    for (int code = 8; code <= 255; code++)
+        assert_int_equal(strtol(argv[6 + code], NULL, 10), code);
+    assert_null(argv[262]);
+    retry.n_codes = 1;
+    assert_null(nm_yarn_launcher_command(&context, &arena)[2]); /* only an impossible code: no retry */
+    nm_arena_done(&arena);
+}
+
 /* ---- small functions ---------------------------------------------------------------------- */
 
 static void test_the_version_of_java_is_found(void **state)
@@ -666,6 +698,7 @@ int main(void)
         cmocka_unit_test(test_invalid_resources_are_refused),
         cmocka_unit_test(test_settings_that_make_containers_fail_are_reported),
         cmocka_unit_test(test_the_command_has_the_retries_of_the_launch_context),
+        cmocka_unit_test(test_the_command_retries_each_listed_exit_code),
         cmocka_unit_test(test_the_version_of_java_is_found), cmocka_unit_test(test_base64_is_encoded),
         cmocka_unit_test(test_a_disk_above_its_use_limit_is_bad),
     };

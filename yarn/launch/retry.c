@@ -15,7 +15,7 @@
 #define LISTED 2
 #define FOREVER (-1)
 #define INTERVAL_MIN_MSEC 1000
-#define CODES_MAX 1024
+#define CODE_MAX 255 /* the largest exit code of a process */
 
 /*
  * The arguments of the loop:
@@ -49,9 +49,27 @@ static const char *seconds(struct nm_arena *arena, uint64_t msec)
     return nm_arena_print(arena, "%" PRIu64 ".%03u", msec / 1000, (unsigned)(msec % 1000));
 }
 
-static const char *const *make_loop(const Yarn__RetryContext *r, struct nm_arena *arena)
+/* Copies the codes with which a process can fail, each of them once. A master chooses the length of the list, but the
+ * number of copied codes is limited. */
+static size_t list_codes(const Yarn__RetryContext *r, uint8_t ret[CODE_MAX])
 {
-    const size_t n_codes = r->policy == LISTED ? NM_MIN(r->n_codes, (size_t)CODES_MAX) : 0;
+    bool seen[CODE_MAX + 1] = {false};
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_codes; i++) {
+        const int32_t code = r->codes[i];
+
+        if (code < 1 || code > CODE_MAX || seen[code])
+            continue;
+        seen[code] = true;
+        ret[n++] = (uint8_t)code;
+    }
+    return n;
+}
+
+static const char *const *make_loop(const Yarn__RetryContext *r, const uint8_t *codes, size_t n_codes,
+                                    struct nm_arena *arena)
+{
     const uint64_t interval_msec = (uint64_t)NM_MAX(r->interval_msec, INTERVAL_MIN_MSEC);
     const int64_t validity_sec = r->validity_msec > 0 ? (r->validity_msec - 1) / 1000 + 1 : 0;
     const char **argv = nm_arena_alloc(arena, (8 + n_codes) * sizeof *argv);
@@ -67,7 +85,7 @@ static const char *const *make_loop(const Yarn__RetryContext *r, struct nm_arena
     argv[n++] = seconds(arena, interval_msec);
     argv[n++] = nm_arena_print(arena, "%" PRId64, validity_sec);
     for (size_t i = 0; i < n_codes; i++)
-        argv[n++] = nm_arena_print(arena, "%d", r->codes[i]);
+        argv[n++] = nm_arena_print(arena, "%d", codes[i]);
     argv[n] = NULL;
     for (size_t i = 0; i < n; i++)
         if (!argv[i])
@@ -79,9 +97,13 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 {
     static const char *const once[] = {"/bin/bash", SCRIPT, NULL};
     const Yarn__RetryContext *r = context->retry;
+    uint8_t codes[CODE_MAX];
+    size_t n_codes;
 
-    /* if the list of codes is empty, no failure is retried */
-    if (!r || r->policy == NEVER || r->max_retries == 0 || (r->policy == LISTED && r->n_codes == 0))
+    if (!r || r->policy == NEVER || r->max_retries == 0)
         return once;
-    return make_loop(r, arena);
+    n_codes = r->policy == LISTED ? list_codes(r, codes) : 0;
+    if (r->policy == LISTED && n_codes == 0) /* no failure is retried */
+        return once;
+    return make_loop(r, codes, n_codes, arena);
 }
