@@ -104,7 +104,7 @@ static void test_systemd_drop_ins_are_read(void **state)
 
 static void add_lines(struct nm_setup_unit *u, const char *lines)
 {
-    char text[300];
+    char text[4096];
 
     (void)snprintf(text, sizeof text, "[Service]\n%s\n", lines);
     assert_int_equal(nm_setup_unit_add(u, text, strlen(text)), 0);
@@ -143,6 +143,31 @@ static void test_later_lines_of_drop_ins_add_values_and_empty_values_reset(void 
     assert_false(u->has[NM_SETUP_HADOOP_HOME] || u->has[NM_SETUP_HADOOP_YARN_HOME]);
     add_lines(u, "Environment=");
     assert_false(u->has[NM_SETUP_HADOOP_CONF_DIR]);
+    nm_setup_unit_free(u);
+}
+
+/* Blanks around '=', continued lines, comments between their parts, and lines of any length, see systemd.syntax(7). */
+static void test_the_syntax_of_drop_ins_is_that_of_systemd(void **state)
+{
+    struct nm_setup_unit *u = calloc(1, sizeof *u);
+    char text[4096] = "Environment = A=1";
+
+    (void)state;
+    assert_non_null(u);
+    add_lines(u, " IPAddressAllow = 10.0.0.0/8 \\\n  ; not this \\\n# nor this\n 192.168.0.0/16\\\n\t172.16.0.0/12\n"
+                 "ReadWritePaths\t=\t/etc/a\\\r\n/etc/b\r\n#ReadWritePaths=/etc/c \\\nProtectSystem =strict");
+    assert_true(nm_setup_unit_allows(u, "10.1.1.1") && nm_setup_unit_allows(u, "192.168.1.1"));
+    assert_true(nm_setup_unit_allows(u, "172.16.1.1"));
+    assert_true(nm_setup_unit_writes(u, "/etc/a") && nm_setup_unit_writes(u, "/etc/b"));
+    assert_false(nm_setup_unit_writes(u, "/etc/c") || nm_setup_unit_writes(u, "/data"));
+    add_lines(u, "Environment=A=x\\\\\nIPAddressAllow=fd00::/8\nEnvironment=B=x\\\\\\\nIPAddressAllow=11.0.0.0/8");
+    assert_true(nm_setup_unit_allows(u, "fd00::1")); /* an escaped backslash doesn't continue the line */
+    assert_false(nm_setup_unit_allows(u, "11.0.0.1"));
+    while (strlen(text) < 3000)
+        strcat(text, " B=2");
+    strcat(text, " JAVA_HOME=/j\\");
+    add_lines(u, text);
+    assert_true(u->has[NM_SETUP_JAVA_HOME]);
     nm_setup_unit_free(u);
 }
 
@@ -285,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_variables_in_a_script_are_read),
         cmocka_unit_test(test_systemd_drop_ins_are_read),
         cmocka_unit_test(test_later_lines_of_drop_ins_add_values_and_empty_values_reset),
+        cmocka_unit_test(test_the_syntax_of_drop_ins_is_that_of_systemd),
         cmocka_unit_test(test_the_common_network_of_two_addresses_is_found),
         cmocka_unit_test(test_each_host_is_listed_once),
         cmocka_unit_test(test_all_hosts_are_tried_at_the_same_time),

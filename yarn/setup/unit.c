@@ -225,48 +225,103 @@ static int take_protect(struct nm_setup_unit *u, char *value)
     return 0;
 }
 
-static int take_line(struct nm_setup_unit *u, char *line)
+/* Removes blanks from both ends. */
+static char *strip(char *s)
+{
+    size_t n;
+
+    while (isspace((unsigned char)*s))
+        s++;
+    for (n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
+        ;
+    s[n] = '\0';
+    return s;
+}
+
+static int take_assignment(struct nm_setup_unit *u, char *line)
 {
     static const struct {
         const char *key;
         int (*take)(struct nm_setup_unit *u, char *value);
     } keys[] = {
-        {"IPAddressAllow=", take_allowed},
-        {"Environment=", take_environment},
-        {"ReadWritePaths=", take_writable},
-        {"ProtectSystem=", take_protect},
+        {"IPAddressAllow", take_allowed},
+        {"Environment", take_environment},
+        {"ReadWritePaths", take_writable},
+        {"ProtectSystem", take_protect},
     };
+    char *value = strchr(line, '=');
+    const char *key;
 
+    if (!value)
+        return 0;
+    *value++ = '\0';
+    key = strip(line);
     for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
-        if (strncmp(line, keys[i].key, strlen(keys[i].key)) == 0)
-            return keys[i].take(u, line + strlen(keys[i].key));
+        if (nm_streq(key, keys[i].key))
+            return keys[i].take(u, strip(value));
     return 0;
 }
 
+static int take_line(struct nm_setup_unit *u, char *line, bool *is_service)
+{
+    line = strip(line);
+    if (*line == '[')
+        *is_service = nm_streq(line, "[Service]");
+    else if (*is_service)
+        return take_assignment(u, line);
+    return 0;
+}
+
+static bool is_comment(const char *line, size_t n)
+{
+    while (n > 0 && isspace((unsigned char)*line)) {
+        line++;
+        n--;
+    }
+    return n > 0 && (*line == '#' || *line == ';');
+}
+
+/* Returns whether the line continues in the next one: it ends with a backslash that isn't escaped by another one. */
+static bool is_continued(const char *line, size_t n)
+{
+    size_t first = n;
+
+    while (first > 0 && line[first - 1] == '\\')
+        first--;
+    return (n - first) % 2 == 1;
+}
+
+/* Joins continued lines as systemd does: the backslash becomes a blank, and comments between the parts are ignored. */
 int nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size)
 {
+    _cleanup_free_ char *line = malloc(size + 1);
     bool is_service = false;
+    size_t len = 0;
     int r = 0;
 
-    for (const char *at = text, *end = text + size; r == 0 && at < end;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at)), *last = newline ?: end;
-        char line[2048];
-        size_t n;
+    if (!line)
+        return -ENOMEM;
+    for (const char *at = text, *end = text + size, *next; r == 0 && at < end; at = next) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((newline ?: end) - at);
 
-        while (at < last && isspace((unsigned char)*at))
-            at++;
-        for (n = (size_t)(last - at); n > 0 && isspace((unsigned char)at[n - 1]);)
+        next = at + n + 1;
+        if (n > 0 && at[n - 1] == '\r')
             n--;
-        n = NM_MIN(n, sizeof line - 1);
-        memcpy(line, at, n);
-        line[n] = '\0';
-        if (*line == '[')
-            is_service = nm_streq(line, "[Service]");
-        else if (is_service)
-            r = take_line(u, line);
-        at = last + 1;
+        if (is_comment(at, n))
+            continue;
+        memcpy(line + len, at, n);
+        len += n;
+        if (is_continued(line, len)) {
+            line[len - 1] = ' ';
+            continue;
+        }
+        line[len] = '\0';
+        len = 0;
+        r = take_line(u, line, &is_service);
     }
-    return r;
+    line[len] = '\0';
+    return r < 0 ? r : take_line(u, line, &is_service); /* the last line may end with a backslash, too */
 }
 
 static int is_drop_in(const struct dirent *e)
