@@ -39,16 +39,7 @@ struct nm_health_script {
     char line[sizeof((struct nm_health_verdict *)NULL)->error];
     size_t line_len; /* length of the current line; the rest of a longer line is dropped */
     struct nm_health_verdict verdict;
-    bool reported;
 };
-
-static void report(struct nm_health_script *s)
-{
-    if (s->reported)
-        return;
-    s->reported = true;
-    s->cb(&s->verdict, s->userdata);
-}
 
 static void end_line(struct nm_health_script *s)
 {
@@ -139,7 +130,8 @@ static int on_exit_of_script(sd_event_source *source, int fd, uint32_t revents, 
     close_output(s);
     s->exit_source = sd_event_source_disable_unref(s->exit_source);
     s->timer_source = sd_event_source_disable_unref(s->timer_source);
-    report(s);
+    s->verdict.has_ended = true;
+    s->cb(&s->verdict, s->userdata);
     return 0;
 }
 
@@ -153,8 +145,8 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
     kill_group(s);
     read_output(s);
     close_output(s);
-    /* Report the time-out now, not at the script's end: a script that hangs in the kernel may never end. */
-    report(s);
+    /* Report the time-out now, not only at the script's end: a script that hangs in the kernel may never end. */
+    s->cb(&s->verdict, s->userdata);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 struct nm_health_verdict {
     bool timed_out;
+    bool has_ended; /* false: the script's process still exists after the time-out */
     /* the first line that begins with ERROR, shortened, in printable ASCII; "" if there is no such line */
     char error[128];
     int exit_code;   /* -1 when a signal ended the script or the script timed out */
@@ -20,7 +21,7 @@ struct nm_health_verdict {
 
 struct nm_health_script;
 
-/* Called once, when the script has ended or timed out. The callback must not free the nm_health_script. */
+/* Called when the script has ended, and also when it times out. The callback must not free the nm_health_script. */
 typedef void (*nm_health_script_cb_t)(const struct nm_health_verdict *v, void *userdata);
 
 /* Checks whether nmd may run `path`. Returns -EPERM if another user than root and nmd's own could change the script,

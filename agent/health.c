@@ -177,9 +177,11 @@ static void on_verdict(const struct nm_health_verdict *v, void *userdata)
     struct nm_health *h = userdata;
     char what[64] = "";
 
-    if (h->script_outdated) { /* start the new script before the period is over */
-        (void)sd_event_source_set_time_relative(h->timer, 0);
-        (void)sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
+    if (h->script_outdated) { /* start the new script before the period is over, but not beside the old one */
+        if (v->has_ended) {
+            (void)sd_event_source_set_time_relative(h->timer, 0);
+            (void)sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
+        }
         return;
     }
     h->script_unfinished = false;

@@ -210,6 +210,7 @@ fake_libcgroup_wraps = cgroup_init cgroup_set_logger cgroup_get_subsys_mount_poi
 	cgroup_add_controller cgroup_set_value_string cgroup_modify_cgroup cgroup_create_cgroup \
 	cgroup_delete_cgroup_ext cgroup_get_last_errno
 fake_netlink_wraps = nl_socket_alloc nl_connect nl_socket_set_nonblocking sendto recvfrom nm_read_file_at
+test_health_wraps = kill
 test_local_accept_wraps = accept4
 test_local_listen_wraps = socket listen chmod getsockopt setsockopt
 refused_requests_wraps = open_memstream MHD_create_response_from_buffer \

@@ -36,6 +36,7 @@ static void run(struct health_fixture *f, const char *lines)
     assert_int_equal(f->n_verdicts, 1);
     assert_false(nm_health_script_is_running(s));
     assert_false(f->verdict.timed_out);
+    assert_true(f->verdict.has_ended);
 }
 
 static void test_the_output_of_the_script_decides_the_health(void **state)
@@ -125,6 +126,7 @@ static void test_processes_that_a_script_leaves_behind_are_killed(void **state)
     RUN_UNTIL(f, is_gone(read_pid(f)));
 }
 
+/* The time-out is reported at once, and the end of the killed script afterwards. */
 static void test_a_script_is_killed_after_its_timeout(void **state)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
@@ -138,10 +140,11 @@ static void test_a_script_is_killed_after_its_timeout(void **state)
         nm_health_script_new(f->event, path, 300 * NM_USEC_PER_MSEC, on_verdict, f, &s), 0);
     assert_true(nm_health_script_is_running(s));
     RUN_UNTIL(f, f->n_verdicts > 0);
-    assert_true(f->verdict.timed_out);
+    assert_true(f->verdict.timed_out && !f->verdict.has_ended);
     RUN_UNTIL(f, !nm_health_script_is_running(s));
     RUN_UNTIL(f, is_gone(read_pid(f)));
-    assert_int_equal(f->n_verdicts, 1);
+    assert_int_equal(f->n_verdicts, 2);
+    assert_true(f->verdict.timed_out && f->verdict.has_ended);
 }
 
 static void test_a_check_can_be_freed_while_its_script_runs(void **state)

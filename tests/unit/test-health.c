@@ -92,6 +92,44 @@ static void test_a_script_that_hangs_makes_the_node_unhealthy(void **state)
     assert_true(f->healthy);
 }
 
+static bool is_unkillable;
+static pid_t killed; /* the process group that is_unkillable has protected, as an argument of kill() */
+
+int __real_kill(pid_t pid, int signal);
+int __wrap_kill(pid_t pid, int signal);
+
+int __wrap_kill(pid_t pid, int signal)
+{
+    if (!is_unkillable)
+        return __real_kill(pid, signal);
+    killed = pid;
+    return 0;
+}
+
+/* The configuration changes while the old script still hangs in the kernel after its time-out. The new script starts as
+ * soon as the old one has ended, not a period later. */
+static void test_a_new_script_starts_after_the_end_of_a_script_that_hangs(void **state)
+{
+    _cleanup_(nm_health_freep) struct nm_health *h = NULL;
+    struct health_fixture *f = *state;
+    char path[128];
+
+    is_unkillable = true;
+    f->config->health_timeout_usec = 200 * NM_USEC_PER_MSEC;
+    f->config->health_period_usec = 3600 * NM_USEC_PER_SEC;
+    set_script(f, make_script(f, "s", "exec sleep 1000", path, sizeof path));
+    h = start(f);
+    RUN_UNTIL(f, f->n_changes == 1);
+    assert_string_equal(f->reason, "the health script did not end in time");
+    set_script(f, make_script(f, "new", "echo ERROR x", path, sizeof path));
+    assert_int_equal(nm_health_reconfigure(h, f->config), 0);
+    RUN_UNTIL(f, f->healthy); /* the new script can't start yet */
+    is_unkillable = false;
+    assert_int_equal(kill(killed, SIGKILL), 0);
+    RUN_UNTIL(f, f->n_changes == 3);
+    assert_string_equal(f->reason, "the health script says: ERROR x");
+}
+
 /* A script that can't be run, or that fails without reporting an error of the node, must not make the node
  * unhealthy. */
 static void test_a_script_that_fails_leaves_the_node_healthy(void **state)
@@ -204,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_the_health_follows_the_result_of_the_script),
         TEST(test_a_script_that_hangs_makes_the_node_unhealthy),
+        TEST(test_a_new_script_starts_after_the_end_of_a_script_that_hangs),
         TEST(test_a_script_that_fails_leaves_the_node_healthy),
         TEST(test_containers_that_can_not_be_killed_make_the_node_unhealthy),
         TEST(test_a_full_disk_makes_the_node_unhealthy),
