@@ -130,20 +130,20 @@ uint64_t nm_command_room(void)
     return NM_MIN(room, (uint64_t)NM_COMMAND_BYTES_MAX);
 }
 
-/* Keeps whole words as long as they fit. Cuts the first word if it is too long. */
+/* Keeps whole words as long as they fit. Cuts the first word if it is too long. The size is that of nm_strv_bytes(). */
 static char **shorten_argv(char **argv, size_t max_bytes)
 {
     const char *few[64];
     _cleanup_free_ char *first = strndup(argv[0], max_bytes / 2);
-    size_t n = 1, bytes;
+    size_t n = 1, bytes = sizeof *few; /* NULL */
 
     if (!first)
         return NULL;
-    bytes = strlen(first) + 1;
+    bytes += strlen(first) + 1 + sizeof *few;
     few[0] = first;
     for (; argv[n] && n < NM_ARRAY_SIZE(few) - 1; n++) {
-        bytes += strlen(argv[n]) + 1;
-        if (bytes + sizeof MORE > max_bytes)
+        bytes += strlen(argv[n]) + 1 + sizeof *few;
+        if (bytes + sizeof MORE + sizeof *few > max_bytes)
             break;
         few[n] = argv[n];
     }

@@ -205,6 +205,36 @@ static void test_a_long_command_is_shortened(void **state)
     nm_command_done(&c);
 }
 
+/* A limit includes the pointers. Shortens a command of 100 words of this length. */
+static void assert_shortened(size_t length, size_t max)
+{
+    char word[64] = "";
+    const char *words[100];
+    struct nm_command c = {0};
+    uint64_t bytes;
+    size_t n = 0;
+
+    memset(word, 'x', length);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
+        words[i] = word;
+    c.argv = nm_strv_pack(words, NM_ARRAY_SIZE(words));
+    nm_command_shorten(&c, max);
+    while (c.argv[n])
+        n++;
+    bytes = nm_strv_bytes((const char *const *)c.argv);
+    assert_true(bytes <= max);
+    assert_true(n >= 64 || bytes + length + 1 + sizeof *words > max); /* no further word fits */
+    nm_command_done(&c);
+}
+
+static void test_a_shortened_command_is_as_long_as_the_limit_permits(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < 64; length++)
+        for (size_t max = 64; max <= 1024; max += 7)
+            assert_shortened(length, max);
+}
+
 static void test_the_label_of_a_container_has_its_id_and_name(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -327,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_the_size_of_a_command_counts_pointers_and_nuls),
         cmocka_unit_test(test_the_size_limit_of_a_command_equals_that_of_execve),
         cmocka_unit_test(test_a_long_command_is_shortened),
+        cmocka_unit_test(test_a_shortened_command_is_as_long_as_the_limit_permits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
