@@ -90,6 +90,7 @@ libnm_agent_a_SOURCES += \
 	%D%/node/container-limits.c \
 	%D%/node/growth-probe.c \
 	%D%/node/helper-cgroup.c \
+	%D%/node/leftover-cgroups.c \
 	%D%/node/manager-settings.c \
 	%D%/node/node-slice.c %D%/node/node-slice.h \
 	%D%/node/output-share.c \

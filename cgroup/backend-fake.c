@@ -226,9 +226,11 @@ static void remove_tree(const char *path)
 static int fake_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
 {
     struct nm_cgroup_events events;
-    int r = nm_cgroup_read_events(cg, &events);
+    int r = begin(fake_of(b), NM_FAKE_REMOVE);
 
-    (void)b;
+    if (r < 0)
+        return r;
+    r = nm_cgroup_read_events(cg, &events);
     if (r >= 0 && events.populated)
         return -EBUSY;
     remove_tree(cg->path);

@@ -8,9 +8,10 @@
 #include "cgroup/cgroup.h"
 
 enum nm_fake_op { NM_FAKE_CREATE, NM_FAKE_SET_LIMITS, NM_FAKE_SET_SLICE_LIMITS, NM_FAKE_ATTACH_HELPER,
-                  NM_FAKE_OP_COUNT };
+                  NM_FAKE_REMOVE, NM_FAKE_OP_COUNT };
 
-/* Makes the next operation of this kind end with result r (negative), which its callback receives. */
+/* Makes the next operation of this kind end with result r (negative), which its callback receives. remove() has no
+ * callback, and returns r. */
 void nm_fake_fail_next(struct nm_cgroup_backend *b, enum nm_fake_op op, int r);
 /* Returns the number of calls of this operation. */
 unsigned nm_fake_n_calls(const struct nm_cgroup_backend *b, enum nm_fake_op op);

@@ -244,7 +244,8 @@ struct nm_cgroup_ops {
                       const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
                       void *userdata);
     /* Removes an empty cgroup (rmdir, or reset-failed and stop of the unit). Returns 0 also if the cgroup does not
-     * exist, and -EBUSY if it is not empty. */
+     * exist, and -EBUSY if it is not empty or has too many cgroups below it: repeat the call in a later turn of the
+     * event loop. */
     int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     /* Moves a running process of nmd's own into a cgroup beside the slice, "<stem>_<name>.scope", and sets its limits.

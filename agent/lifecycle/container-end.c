@@ -18,6 +18,7 @@
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
+#include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "agent/node/node.h"
 #include "util/clock.h"
@@ -292,9 +293,7 @@ static void update_app_stats(struct nm_live_container *l)
 
 static void remove_cgroup(struct nm_live_container *l)
 {
-    struct nm_manager *m = l->m;
-
-    if (l->cg && m->backend->ops->remove(m->backend, l->cg) < 0)
+    if (l->cg && nm_cgroups_remove(l->m, l->cg) < 0)
         nm_debug("%s: its cgroup could not be removed", l->c->id);
 }
 

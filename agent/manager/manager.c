@@ -92,6 +92,7 @@ static void run_housekeeping(struct nm_manager *m)
     nm_durable_save(m);
     nm_end_check_all(m);
     nm_recovery_check_orphans(m);
+    nm_cgroups_remove_leftovers(m);
     (void)nm_store_trim_decisions(m->store, NM_DECISIONS_MAX);
     nm_limits_check_drift(m);
     nm_output_tidy(m);
@@ -391,6 +392,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     for (size_t i = 0; i < m->orphans.n; i++)
         nm_cgroup_free(m->orphans.all[i]);
     free(m->orphans.all);
+    nm_cgroups_free_leftovers(m);
     nm_policy_free(m->policy);
     nm_policy_free(m->shadow_policy);
     m->saved_history = nm_saved_history_free(m->saved_history);

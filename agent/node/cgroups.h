@@ -61,6 +61,14 @@ bool nm_helper_is_attached(const struct nm_helper *h);
  * changes. */
 void nm_helper_follow(struct nm_manager *m);
 
+/* ---- leftover-cgroups.c: removal of cgroups without processes --------------------------------- */
+
+/* Removes the cgroup of a container. Returns 0 also if more cgroups are below it than one call of the backend removes.
+ * The rest is removed by nm_cgroups_remove_leftovers(). */
+int nm_cgroups_remove(struct nm_manager *m, const struct nm_cgroup *cg);
+void nm_cgroups_remove_leftovers(struct nm_manager *m);
+void nm_cgroups_free_leftovers(struct nm_manager *m);
+
 /* ---- swap-reclaim.c -------------------------------------------------------------------------- */
 
 /*

@@ -531,7 +531,7 @@ static void handle_orphans(struct finding *f)
             keep_orphan(m, cg, f->found[i].id, e.frozen);
             continue;
         }
-        (void)m->backend->ops->remove(m->backend, cg);
+        (void)nm_cgroups_remove(m, cg);
         nm_cgroup_free(cg);
     }
     f->n = 0;
@@ -551,7 +551,7 @@ void nm_recovery_check_orphans(struct nm_manager *m)
             continue;
         }
         if (r >= 0)
-            (void)m->backend->ops->remove(m->backend, cg);
+            (void)nm_cgroups_remove(m, cg);
         nm_cgroup_free(cg);
     }
     m->orphans.n = kept;

@@ -207,6 +207,12 @@ struct nm_orphans {
     size_t n;
 };
 
+/* Cgroups of ended containers that are not removed completely yet (leftover-cgroups.c). */
+struct nm_leftovers {
+    struct nm_cgroup **all;
+    size_t n;
+};
+
 struct nm_timers {
     sd_event_source *sample, *housekeeping, *state_dir;
     uint64_t sample_due_usec, housekeeping_due_usec;
@@ -261,6 +267,7 @@ struct nm_manager {
     struct nm_store *store;
     struct nm_journal journal;
     struct nm_orphans orphans;
+    struct nm_leftovers leftovers;
 
     struct nm_policy_settings settings;
     struct nm_settling settling;

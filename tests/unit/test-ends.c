@@ -331,6 +331,48 @@ static void test_a_container_whose_cgroup_was_removed_ends(void **state)
     }
 }
 
+/* The container has left more cgroups below its own than one call removes. Housekeeping removes the rest. */
+static void test_the_removal_of_a_cgroup_is_repeated_until_it_is_complete(void **state)
+{
+    struct manager_fixture *w = *state;
+    _cleanup_free_ char *path = NULL;
+
+    for (int n = 0; n < 2; n++) {
+        struct nm_live_container *l = add(w, "it");
+
+        free(path);
+        path = strdup(l->cg->path);
+        nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
+        nm_fake_fail_next(w->m->backend, NM_FAKE_REMOVE, -EBUSY);
+        assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+        manager_fixture_settle(w);
+        assert_int_equal(w->m->live.n, 0);
+        assert_int_equal(w->m->leftovers.n, n + 1);
+        nm_fake_fail_next(w->m->backend, NM_FAKE_REMOVE, -EBUSY);
+        nm_cgroups_remove_leftovers(w->m);
+        assert_int_equal(w->m->leftovers.n, n + 1);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    nm_cgroups_remove_leftovers(w->m);
+    assert_int_equal(w->m->leftovers.n, 0);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+/* An owner may give the id of an ended container to another one. */
+static void test_the_cgroup_of_a_live_container_is_no_leftover(void **state)
+{
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = add(w, "it");
+
+    nm_fake_fail_next(w->m->backend, NM_FAKE_REMOVE, -EBUSY);
+    assert_int_equal(nm_cgroups_remove(w->m, l->cg), 0);
+    assert_int_equal(w->m->leftovers.n, 1);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* removed, if it were a leftover */
+    nm_cgroups_remove_leftovers(w->m);
+    assert_int_equal(w->m->leftovers.n, 0);
+    assert_int_equal(access(l->cg->path, F_OK), 0);
+}
+
 /* ---- limits ------------------------------------------------------------------------------------ */
 
 static void test_a_container_whose_limits_can_not_be_set_keeps_running(void **state)
@@ -477,6 +519,8 @@ int main(void)
         TEST(test_a_container_that_can_not_be_killed_makes_the_node_unhealthy),
         TEST(test_a_failed_kill_is_reported_and_repeated),
         TEST(test_a_container_whose_cgroup_was_removed_ends),
+        TEST(test_the_removal_of_a_cgroup_is_repeated_until_it_is_complete),
+        TEST(test_the_cgroup_of_a_live_container_is_no_leftover),
         TEST(test_a_container_whose_limits_can_not_be_set_keeps_running),
         TEST(test_a_container_is_not_freed_before_its_limits_are_answered),
         TEST(test_limits_that_another_program_changed_are_restored),
