@@ -113,7 +113,7 @@ static const char *amount(const struct gauge *g, double v, char *buf, size_t siz
 {
     if (nm_streq(g->name, "memory"))
         return nm_format_size(v > 0 ? (uint64_t)v : 0, buf, size);
-    (void)snprintf(buf, size, v >= 100 ? "%.0f" : v >= 10 ? "%.1f" : "%.2f", v);
+    (void)snprintf(buf, size, v >= 99.95 ? "%.0f" : v >= 9.995 ? "%.1f" : "%.2f", v);
     return buf;
 }
 

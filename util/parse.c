@@ -226,15 +226,16 @@ bool nm_user_name_is_valid(const char *s)
 static const char *format_size(uint64_t bytes, bool down, char *buf, size_t size)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    const double next = down ? 1024 : 1023.5; /* the least number that would be printed as 1024 */
     size_t u = 0;
     double v = (double)bytes;
 
     assert(buf && size > 0);
-    for (; v >= 1024 && u + 1 < NM_ARRAY_SIZE(units); u++)
+    for (; v >= next && u + 1 < NM_ARRAY_SIZE(units); u++)
         v /= 1024;
     if (down)
         v = v >= 100 ? (double)(uint64_t)v : (double)(uint64_t)(v * 10) / 10;
-    (void)snprintf(buf, size, u == 0 || v >= 100 ? "%.0f %s" : "%.1f %s", v, units[u]);
+    (void)snprintf(buf, size, u == 0 || v >= 99.95 ? "%.0f %s" : "%.1f %s", v, units[u]);
     return buf;
 }
 
@@ -248,8 +249,18 @@ const char *nm_format_size_down(uint64_t bytes, char *buf, size_t size)
     return format_size(bytes, true, buf, size);
 }
 
+/* Prints "3.0" as "3". */
+static void print_seconds(uint64_t tenths, char *buf, size_t size)
+{
+    if (tenths % 10 == 0)
+        (void)snprintf(buf, size, "%" PRIu64 "s", tenths / 10);
+    else
+        (void)snprintf(buf, size, "%" PRIu64 ".%" PRIu64 "s", tenths / 10, tenths % 10);
+}
+
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
 {
+    const uint64_t minute = 59950000; /* the least duration that would be printed as 60 s */
     uint64_t s = usec / NM_USEC_PER_SEC;
 
     assert(buf && size > 0);
@@ -257,8 +268,10 @@ const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
         (void)snprintf(buf, size, "%" PRIu64 "us", usec);
     else if (s < 1)
         (void)snprintf(buf, size, "%" PRIu64 "ms", usec / NM_USEC_PER_MSEC);
+    else if (usec < minute)
+        print_seconds((usec + 50000) / 100000, buf, size);
     else if (s < 60)
-        (void)snprintf(buf, size, usec % NM_USEC_PER_SEC >= 50000 ? "%.1fs" : "%.0fs", (double)usec / 1e6);
+        (void)snprintf(buf, size, "1m00s");
     else if (s < 3600)
         (void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
     else

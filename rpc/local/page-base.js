@@ -30,7 +30,7 @@ const make = (tag, properties, ...children) => {
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 const percent = x => (100 * x).toFixed(0) + " %";
-const size = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : (n / (1 << 20)).toFixed(0) + " MiB";
+const size = n => n >= 1023.5 * (1 << 20) ? (n / (1 << 30)).toFixed(1) + " GiB" : (n / (1 << 20)).toFixed(0) + " MiB";
 const cores = n => (n / 1000).toFixed(2);
 const plural = n => +n === 1 ? "" : "s"; // ending of a noun after a figure; n: the figure as it is shown
 const withNoun = (text, noun) => `${text} ${noun}${plural(text)}`;

@@ -337,6 +337,10 @@ static void test_values_are_formatted(void **state)
             {1023, "1023 B"},
             {1024, "1.0 KiB"},
             {1536, "1.5 KiB"},
+            {102348, "99.9 KiB"},
+            {102349, "100 KiB"}, /* 99.95 KiB */
+            {1048063, "1023 KiB"},
+            {1048064, "1.0 MiB"}, /* 1023.5 KiB */
             {UINT64_C(200) << 20, "200 MiB"},
             {UINT64_C(5) << 40, "5.0 TiB"},
         },
@@ -344,6 +348,10 @@ static void test_values_are_formatted(void **state)
           {0, "0us"},          {999, "999us"},
           {250000, "250ms"},   {3000000, "3s"},
           {1500000, "1.5s"},   {59000000, "59s"},
+          {1049999, "1s"},     {1050000, "1.1s"},
+          {1949999, "1.9s"},   {1950000, "2s"},
+          {59949999, "59.9s"}, {59950000, "1m00s"},
+          {60999999, "1m00s"},
           {61000000, "1m01s"}, {UINT64_C(3660) * 1000000, "1h01m"},
       };
     char buf[32];
@@ -359,6 +367,8 @@ static void test_values_are_formatted(void **state)
     /* one byte less than 7.6 units */
     assert_string_equal(nm_format_size_down(UINT64_C(8160437862), buf, sizeof buf), "7.5 GiB");
     assert_string_equal(nm_format_size_down(1023, buf, sizeof buf), "1023 B");
+    assert_string_equal(nm_format_size_down(1048575, buf, sizeof buf), "1023 KiB");
+    assert_string_equal(nm_format_size_down(102399, buf, sizeof buf), "99.9 KiB");
     assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* the text is cut at the end of the buffer */
 }
 

@@ -78,6 +78,22 @@ static void test_each_cause_of_an_end_has_its_exit_status_of_yarn(void **state)
     }
 }
 
+/* A size just below a unit is rounded up to this unit, as in Hadoop. */
+static void test_a_rounded_size_has_the_right_unit(void **state)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+    struct nm_arena arena;
+
+    (void)state;
+    assert_int_equal(nm_container_new(&c), 0);
+    c->exit_reason = NM_EXIT_OOM;
+    c->view.request.memory_bytes = 1072640819; /* 1022.95 MB */
+    c->memory_peak_bytes = (1 << 30) - 1;
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_non_null(strstr(nm_yarn_exit_text(c, "", &arena), "usage: 1.0 GB of 1022.9 MB physical memory"));
+    nm_arena_done(&arena);
+}
+
 static void test_the_length_of_the_diagnostics_is_limited(void **state)
 {
     struct end e = {NM_EXIT_EXITED, NM_REASON_NONE, 1, 0, "", 1, "", true};
@@ -105,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_cause_of_an_end_has_its_exit_status_of_yarn),
+        cmocka_unit_test(test_a_rounded_size_has_the_right_unit),
         cmocka_unit_test(test_the_length_of_the_diagnostics_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

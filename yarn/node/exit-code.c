@@ -76,7 +76,7 @@ static void print_size(uint64_t bytes, char *buf, size_t size)
     double v = (double)bytes;
     size_t i = 0;
 
-    for (; v >= 1024 && i + 1 < NM_ARRAY_SIZE(units); i++)
+    for (; v >= (i == 0 ? 1024 : 1023.95) && i + 1 < NM_ARRAY_SIZE(units); i++) /* never print 1024.0 */
         v /= 1024;
     (void)snprintf(buf, size, i == 0 ? "%.0f %s" : "%.1f %s", v, units[i]);
 }
