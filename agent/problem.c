@@ -23,8 +23,8 @@ int nm_problem_vset(struct nm_problem *p, enum nm_agent_outcome outcome, const c
     assert(outcome > 0);
     *p = (struct nm_problem){.outcome = outcome};
     (void)snprintf(p->thing, sizeof p->thing, "%s", thing);
-    (void)snprintf(p->value, sizeof p->value, "%s", value ? value : "");
-    if (value && strlen(value) >= sizeof p->value)
+    (void)snprintf(p->value, sizeof p->value, "%s", value);
+    if (strlen(value) >= sizeof p->value)
         memcpy(p->value + sizeof p->value - 4, "...", 4);
     (void)vsnprintf(p->message, sizeof p->message, format, ap);
     make_harmless(p->thing);

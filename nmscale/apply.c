@@ -9,6 +9,7 @@
 
 #include "nmscale/apply.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -167,8 +168,10 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     _cleanup_free_ char *message = NULL;
     uint64_t passed;
     char duration[32];
-    int r = nm_scale_rm_query(a->rm, NM_SCALE_BRIEF, &m, &message);
+    int r;
 
+    assert(a->stop);
+    r = nm_scale_rm_query(a->rm, NM_SCALE_BRIEF, &m, &message);
     if (r >= 0)
         w->n = update_targets(&m, res, &w->idle);
     else if (r != -ECANCELED)
