@@ -185,8 +185,11 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     return r;
 }
 
-/* libmicrohttpd calls this function at the end of a request, also if the client disconnected before. If the connection
- * stays open, the time limit for its next request starts. */
+/* libmicrohttpd calls this function at the end of a request, also if the client disconnected before. The connection may
+ * stay open. libmicrohttpd's own timeout normally ends an idle connection before this deadline. The deadline is for a
+ * next request whose first line arrives byte by byte, because each byte restarts that timeout, and for a connection
+ * without that timeout after an endless stream. In all these cases the connection is closed without an answer such as
+ * 408: a client that sends a request at the same moment would read it as the answer to its request. */
 static void on_request_completed(void *userdata, struct MHD_Connection *c, void **request,
                                  enum MHD_RequestTerminationCode code)
 {
@@ -365,7 +368,7 @@ static int start_library(struct nm_local_server *s, char **ret_message)
 {
     /* This timeout exceeds the time limit for a request plus the interval of the sweep, because the sweep sends a
      * reason before it closes a connection, and libmicrohttpd doesn't. The three seconds ensure that the sweep is
-     * first even after the event loop was blocked for a short time. */
+     * first even after the event loop was blocked for a short time. An idle connection needs no reason. */
     uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 3;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
