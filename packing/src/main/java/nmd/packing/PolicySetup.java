@@ -25,15 +25,18 @@ final class PolicySetup {
 
     static PackingSettings load(String className) {
         try {
-            Configuration conf = schedulerConfiguration();
-            PackingSettings settings = PackingSettings.read(conf, nameOf(conf, className));
-            if (readsTheFile(conf)) {
-                PlacementCheck.everyQueueHasPolicy(conf);
-            }
-            return settings;
+            return load(schedulerConfiguration(), className);
         } catch (PackingException e) {
             throw refusal(e);
         }
+    }
+
+    static PackingSettings load(Configuration conf, String className) {
+        PackingSettings settings = PackingSettings.read(conf, nameOf(conf, className));
+        if (readsTheFile(conf)) {
+            PlacementCheck.everyQueueHasPolicy(conf);
+        }
+        return settings;
     }
 
     /**
@@ -42,13 +45,17 @@ final class PolicySetup {
      */
     static void refuseUnregistered(String className) {
         try {
-            Configuration conf = schedulerConfiguration();
-            if (conf.getBoolean(PlacementCheck.ENABLED, false) && readsTheFile(conf)
-                    && !PlacementCheck.registered(conf).contains(className)) {
-                PlacementCheck.everyQueueHasPolicy(conf);
-            }
+            refuseUnregistered(schedulerConfiguration(), className);
         } catch (PackingException e) {
             throw refusal(e);
+        }
+    }
+
+    /** Checks the list first: if it contains the class, {@link #load} will log the warning of readsTheFile. */
+    static void refuseUnregistered(Configuration conf, String className) {
+        if (conf.getBoolean(PlacementCheck.ENABLED, false) && !PlacementCheck.registered(conf).contains(className)
+                && readsTheFile(conf)) {
+            PlacementCheck.everyQueueHasPolicy(conf);
         }
     }
 
@@ -59,8 +66,8 @@ final class PolicySetup {
     }
 
     /**
-     * Returns whether a file contains the configuration of the queues. A store in leveldb or ZooKeeper can't be read
-     * here, because only the scheduler may open it.
+     * Returns whether a file contains the configuration of the queues. Otherwise logs a warning. A store in leveldb or
+     * ZooKeeper can't be read here, because only the scheduler may open it.
      */
     private static boolean readsTheFile(Configuration conf) {
         String store = conf.getTrimmed(YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
