@@ -66,7 +66,7 @@ static int update_gain(struct swap_reclaim *p)
         return r;
     p->gained_bytes = nm_sub_u64(p->before_bytes, s.memory_bytes);
     p->swap_bytes = nm_sub_u64(swap, p->swap_before_bytes);
-    p->n_idle = p->gained_bytes > gained_before || p->swap_bytes > swapped_before ? 0 : p->n_idle + 1;
+    note_progress(p, p->gained_bytes > gained_before || p->swap_bytes > swapped_before);
     return 0;
 }
 
