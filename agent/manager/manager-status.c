@@ -85,10 +85,10 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
     note_size(m, ret);
     if (m->journal.note[0])
         note(ret, "%s", m->journal.note);
-    if (m->orphans.n)
-        note(ret, "orphans: %zu cgroup%s in %s, not in the journal; nmd does not kill %s: %s%s", m->orphans.n,
-             m->orphans.n > 1 ? "s" : "", m->backend->slice, m->orphans.n > 1 ? "them" : "it",
-             m->orphans.all[0]->name, m->orphans.n > 1 ? ", ..." : "");
+    if (m->unowned.orphans.n)
+        note(ret, "orphans: %zu cgroup%s in %s, not in the journal; nmd does not kill %s: %s%s", m->unowned.orphans.n,
+             m->unowned.orphans.n > 1 ? "s" : "", m->backend->slice, m->unowned.orphans.n > 1 ? "them" : "it",
+             m->unowned.orphans.all[0]->name, m->unowned.orphans.n > 1 ? ", ..." : "");
     if (m->journal.error < 0)
         note(ret, "journal: %s can't be written (%s); new containers are refused until it can be "
                   "written%s%s", m->state_dir,

@@ -389,10 +389,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     m->durable = nm_durable_free(m->durable);
     m->reclaim = nm_reclaim_free(m->reclaim);
     m->slice = nm_slice_free(m->slice);
-    for (size_t i = 0; i < m->orphans.n; i++)
-        nm_cgroup_free(m->orphans.all[i]);
-    free(m->orphans.all);
-    nm_cgroups_free_leftovers(m);
+    nm_cgroups_free_unowned(m);
     nm_policy_free(m->policy);
     nm_policy_free(m->shadow_policy);
     m->saved_history = nm_saved_history_free(m->saved_history);

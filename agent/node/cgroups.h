@@ -67,7 +67,7 @@ void nm_helper_follow(struct nm_manager *m);
  * The rest is removed by nm_cgroups_remove_leftovers(). */
 int nm_cgroups_remove(struct nm_manager *m, const struct nm_cgroup *cg);
 void nm_cgroups_remove_leftovers(struct nm_manager *m);
-void nm_cgroups_free_leftovers(struct nm_manager *m);
+void nm_cgroups_free_unowned(struct nm_manager *m);
 
 /* ---- swap-reclaim.c -------------------------------------------------------------------------- */
 

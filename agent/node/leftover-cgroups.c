@@ -10,17 +10,23 @@
 
 #include "agent/journal/containers.h"
 
+/* Each cgroup in the list has an open descriptor. Other cgroups remain until nmd is started again. */
+#define MAX_LEFTOVERS 256
+
 /* Keeps a copy, because the owner of cg frees it. */
 static int keep(struct nm_manager *m, const struct nm_cgroup *cg)
 {
-    struct nm_cgroup **all = reallocarray(m->leftovers.all, m->leftovers.n + 1, sizeof *all);
+    struct nm_cgroup **all;
     int r;
 
+    if (m->unowned.leftovers.n == MAX_LEFTOVERS)
+        return -EBUSY;
+    all = reallocarray(m->unowned.leftovers.all, m->unowned.leftovers.n + 1, sizeof *all);
     if (!all)
         return -ENOMEM;
-    m->leftovers.all = all;
-    r = nm_cgroup_open(cg->path, cg->name, &all[m->leftovers.n]);
-    m->leftovers.n += r >= 0;
+    m->unowned.leftovers.all = all;
+    r = nm_cgroup_open(cg->path, cg->name, &all[m->unowned.leftovers.n]);
+    m->unowned.leftovers.n += r >= 0;
     return r == -ENOENT ? 0 : r;
 }
 
@@ -46,7 +52,7 @@ int nm_cgroups_remove(struct nm_manager *m, const struct nm_cgroup *cg)
 /* Only one of the removals may be incomplete, which limits the time in the event loop. */
 void nm_cgroups_remove_leftovers(struct nm_manager *m)
 {
-    struct nm_leftovers *l = &m->leftovers;
+    struct nm_cgroup_list *l = &m->unowned.leftovers;
 
     for (bool is_busy = false; l->n > 0 && !is_busy;) {
         struct nm_cgroup *cg = l->all[0];
@@ -60,10 +66,16 @@ void nm_cgroups_remove_leftovers(struct nm_manager *m)
     }
 }
 
-void nm_cgroups_free_leftovers(struct nm_manager *m)
+static void free_list(struct nm_cgroup_list *l)
 {
-    for (size_t i = 0; i < m->leftovers.n; i++)
-        nm_cgroup_free(m->leftovers.all[i]);
-    free(m->leftovers.all);
-    m->leftovers = (struct nm_leftovers){0};
+    for (size_t i = 0; i < l->n; i++)
+        nm_cgroup_free(l->all[i]);
+    free(l->all);
+    *l = (struct nm_cgroup_list){0};
+}
+
+void nm_cgroups_free_unowned(struct nm_manager *m)
+{
+    free_list(&m->unowned.orphans);
+    free_list(&m->unowned.leftovers);
 }

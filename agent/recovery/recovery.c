@@ -500,7 +500,7 @@ static void on_directory(const char *id, void *userdata)
 
 static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *id, bool frozen)
 {
-    struct nm_cgroup **p = reallocarray(m->orphans.all, m->orphans.n + 1, sizeof *p);
+    struct nm_cgroup **p = reallocarray(m->unowned.orphans.all, m->unowned.orphans.n + 1, sizeof *p);
 
     if (frozen)
         (void)nm_cgroup_freeze(cg, false);
@@ -512,8 +512,8 @@ static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *
         nm_cgroup_free(cg);
         return;
     }
-    m->orphans.all = p;
-    p[m->orphans.n++] = cg;
+    m->unowned.orphans.all = p;
+    p[m->unowned.orphans.n++] = cg;
 }
 
 static void handle_orphans(struct finding *f)
@@ -541,20 +541,20 @@ void nm_recovery_check_orphans(struct nm_manager *m)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < m->orphans.n; i++) {
-        struct nm_cgroup *cg = m->orphans.all[i];
+    for (size_t i = 0; i < m->unowned.orphans.n; i++) {
+        struct nm_cgroup *cg = m->unowned.orphans.all[i];
         struct nm_cgroup_events e = {0};
         int r = nm_cgroup_read_events(cg, &e);
 
         if (r >= 0 && e.populated) {
-            m->orphans.all[kept++] = cg;
+            m->unowned.orphans.all[kept++] = cg;
             continue;
         }
         if (r >= 0)
             (void)nm_cgroups_remove(m, cg);
         nm_cgroup_free(cg);
     }
-    m->orphans.n = kept;
+    m->unowned.orphans.n = kept;
     nm_removable_update(m);
 }
 
@@ -653,11 +653,11 @@ static void report_finding(struct finding *f)
         (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their container.json", log, f->rebuilt);
         nm_journal_report_damage(m, &m->journal.opened, text);
     }
-    if (!f->adopted && !f->queued && !f->lost && !m->orphans.n)
+    if (!f->adopted && !f->queued && !f->lost && !m->unowned.orphans.n)
         return;
     (void)snprintf(text, sizeof text,
                    "after the restart: %u containers adopted, %u still queued, %u lost, %zu unknown cgroups",
-                   f->adopted, f->queued, f->lost, m->orphans.n);
+                   f->adopted, f->queued, f->lost, m->unowned.orphans.n);
     nm_events_publish_node(m, text);
 }
 

@@ -40,8 +40,8 @@ static bool is_orphan(const struct nm_manager *m, const char *id)
 {
     char known[NM_ID_SIZE];
 
-    for (size_t i = 0; i < m->orphans.n; i++)
-        if (nm_cgroup_container_id(m->backend, m->orphans.all[i]->name, known, sizeof known) >= 0 &&
+    for (size_t i = 0; i < m->unowned.orphans.n; i++)
+        if (nm_cgroup_container_id(m->backend, m->unowned.orphans.all[i]->name, known, sizeof known) >= 0 &&
             nm_streq(known, id))
             return true;
     return false;

@@ -201,16 +201,15 @@ struct nm_apps {
     bool full_logged;
 };
 
-/* Live cgroups in the slice that the journal does not know. */
-struct nm_orphans {
+struct nm_cgroup_list {
     struct nm_cgroup **all;
     size_t n;
 };
 
-/* Cgroups of ended containers that are not removed completely yet (leftover-cgroups.c). */
-struct nm_leftovers {
-    struct nm_cgroup **all;
-    size_t n;
+/* Cgroups in the slice that belong to no live container. */
+struct nm_unowned_cgroups {
+    struct nm_cgroup_list orphans;   /* have processes, but the journal does not know them */
+    struct nm_cgroup_list leftovers; /* of ended containers, and not removed completely yet */
 };
 
 struct nm_timers {
@@ -266,8 +265,7 @@ struct nm_manager {
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_journal journal;
-    struct nm_orphans orphans;
-    struct nm_leftovers leftovers;
+    struct nm_unowned_cgroups unowned;
 
     struct nm_policy_settings settings;
     struct nm_settling settling;

@@ -89,7 +89,7 @@ void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret)
  */
 static bool is_in_use(const struct nm_manager *m)
 {
-    return m->live.n > 0 || m->orphans.n > 0;
+    return m->live.n > 0 || m->unowned.orphans.n > 0;
 }
 
 void nm_removable_update(struct nm_manager *m)

@@ -347,14 +347,14 @@ static void test_the_removal_of_a_cgroup_is_repeated_until_it_is_complete(void *
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
         manager_fixture_settle(w);
         assert_int_equal(w->m->live.n, 0);
-        assert_int_equal(w->m->leftovers.n, n + 1);
+        assert_int_equal(w->m->unowned.leftovers.n, n + 1);
         nm_fake_fail_next(w->m->backend, NM_FAKE_REMOVE, -EBUSY);
         nm_cgroups_remove_leftovers(w->m);
-        assert_int_equal(w->m->leftovers.n, n + 1);
+        assert_int_equal(w->m->unowned.leftovers.n, n + 1);
         assert_int_equal(access(path, F_OK), 0);
     }
     nm_cgroups_remove_leftovers(w->m);
-    assert_int_equal(w->m->leftovers.n, 0);
+    assert_int_equal(w->m->unowned.leftovers.n, 0);
     assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -366,10 +366,10 @@ static void test_the_cgroup_of_a_live_container_is_no_leftover(void **state)
 
     nm_fake_fail_next(w->m->backend, NM_FAKE_REMOVE, -EBUSY);
     assert_int_equal(nm_cgroups_remove(w->m, l->cg), 0);
-    assert_int_equal(w->m->leftovers.n, 1);
+    assert_int_equal(w->m->unowned.leftovers.n, 1);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* removed, if it were a leftover */
     nm_cgroups_remove_leftovers(w->m);
-    assert_int_equal(w->m->leftovers.n, 0);
+    assert_int_equal(w->m->unowned.leftovers.n, 0);
     assert_int_equal(access(l->cg->path, F_OK), 0);
 }
 

@@ -137,7 +137,7 @@ static void assert_all_found(struct manager_fixture *w, const char *ended)
     assert_int_equal(nm_lists_by_id(w->m, PREPARED)->blob.bytes, 1);
     assert_non_null(l);
     assert_true(l->run.adopted && l->cg && l->launch && is_running(l));
-    assert_int_equal(w->m->orphans.n, 1);
+    assert_int_equal(w->m->unowned.orphans.n, 1);
 }
 
 /* If a call fails, nmd fails to start, or starts with fewer functions. In both cases the next nmd finds all data. */

@@ -533,10 +533,10 @@ static void test_a_node_with_unknown_cgroups_is_not_removable(void **state)
 {
     struct manager_fixture *w = *state;
 
-    w->m->orphans.n = 1; /* an unknown cgroup with processes */
+    w->m->unowned.orphans.n = 1; /* an unknown cgroup with processes */
     nm_removable_update(w->m);
     assert_int_equal(w->m->removable_since_usec, 0);
-    w->m->orphans.n = 0;
+    w->m->unowned.orphans.n = 0;
     nm_removable_update(w->m);
     assert_true(w->m->removable_since_usec > 0);
 }

@@ -217,7 +217,7 @@ static void test_a_cgroup_with_another_inode_is_not_adopted(void **state)
     assert_non_null(l);
     assert_null(l->cg);
     assert_true(persistent_cgroups_has(w, id));
-    assert_int_equal(w->m->orphans.n, 0);
+    assert_int_equal(w->m->unowned.orphans.n, 0);
 }
 
 static void test_cgroups_without_a_row_in_the_journal_are_reported(void **state)
@@ -233,10 +233,10 @@ static void test_cgroups_without_a_row_in_the_journal_are_reported(void **state)
     persistent_cgroups_add(w, "container_99_000002", false, false);
     persistent_cgroups_add(w, "container_e1_1_0001", true, false);
     manager_fixture_restart(w);
-    assert_int_equal(w->m->orphans.n, 2);
+    assert_int_equal(w->m->unowned.orphans.n, 2);
     assert_false(persistent_cgroups_has(w, "container_99_000002")); /* a cgroup without processes is removed */
-    for (size_t i = 0; i < w->m->orphans.n; i++) {
-        assert_int_equal(nm_fake_read(w->m->orphans.all[i], "cgroup.freeze", text, sizeof text), 0);
+    for (size_t i = 0; i < w->m->unowned.orphans.n; i++) {
+        assert_int_equal(nm_fake_read(w->m->unowned.orphans.all[i], "cgroup.freeze", text, sizeof text), 0);
         assert_int_equal(text[0], '0');
     }
     nm_manager_get_status(w->m, &status);
@@ -245,7 +245,7 @@ static void test_cgroups_without_a_row_in_the_journal_are_reported(void **state)
     persistent_cgroups_set(w, "container_99_000001", false, false);
     nm_fake_fail_next(w->m->backend, NM_FAKE_REMOVE, -EBUSY); /* one call doesn't remove all cgroups below it */
     nm_recovery_check_orphans(w->m);
-    assert_int_equal(w->m->orphans.n, 1);
+    assert_int_equal(w->m->unowned.orphans.n, 1);
     nm_cgroups_remove_leftovers(w->m);
     assert_false(persistent_cgroups_has(w, "container_99_000001"));
     persistent_cgroups_set(w, "container_e1_1_0001", false, false);
