@@ -73,8 +73,8 @@ int nm_container_set_log_dir(struct nm_container *c, const char *dir);
 int nm_container_set_state(struct nm_container *c, enum nm_state to);
 bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
-/* Returns whether the container's processes are being ended: the container is killed, or its run ends before another
- * run. */
+/* Returns whether the container's processes are being ended: because the container is in state KILLING, or because its
+ * owner runs it again (nm_container.rerun). */
 bool nm_container_is_being_ended(const struct nm_container *c);
 
 /* Resets a container whose start was withdrawn before its command ran. The container returns to the queue without the

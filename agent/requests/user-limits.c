@@ -50,8 +50,8 @@ static int check_queue(const struct nm_manager *m, const struct nm_caller *who, 
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_QUEUE_FULL, "queue", "",
                           "You have %u containers in the queue already, as many as [queue] "
-                          "max-per-user allows one user. Try again when some of them have started, or as "
-                          "--guaranteed.",
+                          "max-per-user allows one user. Try again when some of them have started, or start this "
+                          "container with --guaranteed.",
                           s->n_queued);
 }
 

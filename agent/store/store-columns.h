@@ -42,7 +42,8 @@ static inline bool nm_store_kind_is_text(enum nm_store_kind kind)
     return kind >= NM_KIND_WORD;
 }
 
-/* Return the value of a column of that kind. A returned text is valid as long as c exists. */
+/* Return the value of a column of c: nm_store_column_text() if nm_store_kind_is_text(col->kind), otherwise
+ * nm_store_column_number(). A returned text is valid as long as c exists. */
 int64_t nm_store_column_number(const struct nm_store_column *col, const struct nm_container *c);
 const char *nm_store_column_text(const struct nm_store_column *col, const struct nm_container *c);
 

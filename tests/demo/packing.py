@@ -45,7 +45,8 @@ class Cluster:
         self.process = subprocess.Popen(
             [str(HERE / "packing-cluster.sh"), self.mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
             start_new_session=True, env=os.environ | {"NMD_TEST_DIR": str(self.dir), "NMD_TEST_CLASSPATH": self.classpath})
-        # The script itself waits as long as there is progress. Its log ends with the last lines of the failed process.
+        # No time limit is needed here: packing-cluster.sh gives up if the ResourceManager or the nodes make no progress, and
+        # prints the last lines of the log of the process that failed.
         line = self.process.stdout.readline().split()
         if len(line) != 2:
             raise SystemExit("demo: the ResourceManager or its nodes did not come up; the last lines of the log:\n"

@@ -175,8 +175,8 @@ static void test_an_empty_draining_node_is_unhealthy(void **state)
     assert_string_equal(tracker_shown(w).unhealthy, "");
 }
 
-/* A ResourceManager that sets the size of the node itself keeps sending containers. Their refusals must count as
- * failures. */
+/* A ResourceManager that uses its own value for the node's size ignores the smaller size that a draining node offers,
+ * and keeps sending containers. Each container that the node refuses must count as failed. */
 static void test_a_draining_node_refuses_further_containers(void **state)
 {
     struct tracker_fixture *w = *state;

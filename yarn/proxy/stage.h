@@ -86,8 +86,8 @@ struct nm_stage_type {
     /* Handles an answer, and may replace *answer. Returns 0, NM_STAGE_E_REFUSED or -errno. NULL: the stage passes
      * answers on unchanged. */
     int (*answer)(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer, struct nm_exception *why);
-    /* Adds the stage's state to the data that is saved. The state must be valid until the next call of the stage. NULL:
-     * the stage has no state. */
+    /* Sets the stage's fields of *m, which is then saved. The fields may point into the stage's memory, which must stay
+     * unchanged until another function of the stage is called. NULL: the stage has no state to save. */
     int (*keep)(void *stage, struct nm_yarn_stored_master *m);
     /* Returns figures about the asks. NULL: the stage has no asks. */
     struct nm_yarn_alloc_figures (*figures)(const void *stage);
