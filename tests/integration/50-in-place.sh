@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Promotion, demotion and a change of the resources of a running container. No process is moved, and the rules are those for new
 # requests.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
+# beside: others
 #
 # nmctl with a real nmd: streamed output, exit statuses, the effects of Ctrl-C, and the effect of every verb.
 # tests/unit/test-nmctl.c tests refusals and unusual replies.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
+# beside: others
 #
 # Full-screen output of nmctl on a pseudoterminal: nmctl redraws it in place, and restores the terminal for every way in which
 # nmctl ends.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Shadow mode: nmd decides on over-allocation and preemption, and records these decisions. The node runs without over-allocation
 # and without preemption.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
+# beside: others
 #
 # nmctl explain for every kind of decision: the text has the measured numbers, the other candidates, and the predicted and
 # measured gain.

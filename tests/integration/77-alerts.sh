@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # The alerts for Prometheus: promtool accepts the rules, each alert is raised only by its cause, and the real nmd has all
 # metrics that the rules use.

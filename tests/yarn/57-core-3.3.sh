@@ -4,6 +4,8 @@
 #
 # The jobs of core.sh with version 3.3.6 of the ResourceManager and of MapReduce.
 NMD_TEST_HADOOP=3.3.6
+# With an archive of classes, unlike 58-core-3.5, in which MapReduce uses CLASSPATH.
+jobs_archive=1
 # shellcheck source=tests/yarn/core.sh
 . "$(dirname "$0")/core.sh"
 

@@ -31,6 +31,9 @@ jobs_fetch() {
     local kind
     stock_build "${NMD_TEST_HADOOP:-}" && hdfs_fetch "$NMD_TEST_BUILD/java/hdfs" || return
     for kind in "${jobs_of[@]}"; do "${kind}_fetch" || return; done
+    # the names of most classes are the same in all versions
+    [ -z "${jobs_archive:-}" ] || [ ! -e "$NMD_TEST_BUILD/java/stock/classes" ] ||
+        "$packing_here/../yarn/archive" "$NMD_TEST_BUILD/java/stock-$NMD_TEST_HADOOP" "$NMD_TEST_BUILD/java/stock/classes"
 }
 jobs_fetch >&2 || { not_ok 'all parts of Hadoop for the jobs are available: see stderr'; done_testing; }
 own_network
@@ -72,11 +75,11 @@ jobs_accounts() {
 }
 # Fills $shared/lib with the jars. With an archive of their classes, all JVMs of this class path use the archive: the
 # ResourceManager, clients, and MapReduce's masters and tasks. A JVM opens the archive before it reads CLASSPATH, which begins
-# with a directory, so masters and tasks get their class path as an option. The suites of other versions have no archive.
+# with a directory, so masters and tasks get their class path as an option. A suite of another version has an archive if it sets jobs_archive.
 mapred_classes=
 jobs_libraries() {
-    local jar lib=$NMD_TEST_BUILD/java/stock/lib
-    if [ -z "${NMD_TEST_HADOOP:-}" ] && [ -e "$lib/classes.jsa" ]; then
+    local jar lib=$NMD_TEST_BUILD/java/stock${NMD_TEST_HADOOP:+-$NMD_TEST_HADOOP}/lib
+    if [ -e "$lib/classes.jsa" ]; then
         mount --bind -o ro "$lib" /mnt && mount --bind -o ro "$lib" "$shared/lib" || return
         NMD_TEST_CLASSPATH=$shared/lib/*
         class_options+=(-XX:SharedArchiveFile=/mnt/classes.jsa)
