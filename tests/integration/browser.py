@@ -90,6 +90,14 @@ class Browser:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']['exception'].get('description')}")
         return result["result"].get("value")
 
+    def becomes(self, expression, seconds):
+        """Returns whether the expression becomes true within this time."""
+        try:
+            self.until(expression, seconds)
+        except TimeoutError:
+            return False
+        return True
+
     def until(self, expression, seconds=30):
         end = time.monotonic() + seconds
         while not (value := self.ask(expression)):
