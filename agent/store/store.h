@@ -63,8 +63,8 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Marks the file as no longer closed, until nm_store_free(). Call it after the rows were processed, and before any
  * action that the rows do not record. */
 void nm_store_mark_open(struct nm_store *s);
-/* Flushes once more and frees the store. If nm_store_mark_open() was called and all writes are on disk, marks the file as
- * closed. Otherwise does not change whether the file is marked as closed. */
+/* Flushes once more and frees the store. If nm_store_mark_open() was called and all writes are on disk, marks the file
+ * as closed. Otherwise does not change whether the file is marked as closed. */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 
