@@ -216,12 +216,7 @@ int nm_launch_watch(struct nm_launch *l)
     return sd_event_source_set_description(l->socket_source, "shim-messages");
 }
 
-/*
- * Watches the record of an adopted shim. The watch is set before the record is read, so that no change is missed.
- * Without a watch (the directory was removed, or the user's limit of inotify watches is reached), STARTED may be
- * reported only together with ENDED.
- */
-static int watch_record(struct nm_launch *l)
+static void watch_dir(struct nm_launch *l)
 {
     int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_MOVED_TO | IN_ONLYDIR, on_inotify, l);
 
@@ -229,7 +224,26 @@ static int watch_record(struct nm_launch *l)
         nm_warning("%s can't be watched: %s; ignoring", l->dir, strerror(-r));
     else
         (void)sd_event_source_set_description(l->inotify_source, "shim-record");
+}
+
+/*
+ * Reads the record of an adopted shim. If the record does not show that the command has run, sets a watch, and reads
+ * the record again, so that no change is missed. Without a watch (the directory was removed, or the user's limit of
+ * inotify watches is reached), STARTED may be reported only together with ENDED.
+ *
+ * Usually the record shows that the command has run, and no watch is needed. A watch that is set and removed again is
+ * expensive: sd-event closes its inotify descriptor with the last watch, and the kernel then waits for an SRCU grace
+ * period, 8 ms for each container.
+ */
+static int follow_record(struct nm_launch *l)
+{
+    int r;
+
     read_record_file(l);
+    if (!has_run(&l->record)) {
+        watch_dir(l);
+        read_record_file(l);
+    }
     if (!has_run(&l->record))
         return 0;
     l->inotify_source = sd_event_source_disable_unref(l->inotify_source);
@@ -304,7 +318,7 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
     r = nm_launch_watch(l);
     if (r < 0)
         return r;
-    r = watch_record(l);
+    r = follow_record(l);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);

@@ -14,11 +14,21 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "tests/unit/own-cgroup.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+
+static unsigned n_inotify;
+
+/* Counts calls of libsystemd. */
+__attribute__((visibility("default"))) int inotify_init1(int flags)
+{
+    n_inotify++;
+    return (int)syscall(SYS_inotify_init1, flags);
+}
 
 struct handed_over {
     pid_t shim, pid;
@@ -90,7 +100,9 @@ static void test_a_running_shim_is_adopted(void **state)
 
     use_waiting_command(w, script, sizeof script);
     h = launch_and_die(w, true, true);
+    n_inotify = 0;
     assert_int_equal(adopt(w, &h), 0);
+    assert_int_equal(n_inotify, 0); /* closing the descriptor again would block for 8 ms */
     assert_int_equal(w->n_started, 0); /* the callback isn't called inside nm_launch_adopt() */
     wait_for(w, &w->n_started);
     assert_int_equal(w->started.pid, h.pid);
@@ -284,7 +296,9 @@ static void test_on_a_full_disk_the_shim_runs_until_nmd_has_the_exit_status(void
     use_waiting_command(w, script, sizeof script);
     h = launch_and_die(w, true, true);
     assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
+    n_inotify = 0;
     assert_int_equal(adopt(w, &h), 0);
+    assert_int_equal(n_inotify, 1); /* without a record, the directory is watched */
     release_command(w);
     wait_until_dead(h.pid);
     free_disk(w);
