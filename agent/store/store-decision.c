@@ -65,13 +65,14 @@ struct query {
     unsigned max;
 };
 
-/* Prepares the query. `unsaved`: an SQL expression. The caller finalizes the statement. */
+/* Prepares the query. `unsaved`: an SQL expression. The caller finalizes the statement. Recovery has a query for each
+ * container. A single condition for both cases (?1 IS NULL OR ...) would make SQLite scan the whole history instead of
+ * using the index. */
 static int prepare(sqlite3 *db, const struct query *q, const char *unsaved, sqlite3_stmt **ret)
 {
     char *sql = sqlite3_mprintf("SELECT * FROM (SELECT number, container_id, json, %s FROM decisions "
-                                "WHERE (?1 IS NULL OR container_id = ?1) AND number < ?3 "
-                                "ORDER BY number DESC LIMIT ?2) ORDER BY number",
-                                unsaved);
+                                "WHERE %s AND number < ?3 ORDER BY number DESC LIMIT ?2) ORDER BY number",
+                                unsaved, q->container_id ? "container_id = ?1" : "?1 IS NULL");
     int code = sql ? sqlite3_prepare_v2(db, sql, -1, ret, NULL) : SQLITE_NOMEM;
 
     sqlite3_free(sql);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "agent/store/container-snapshot.h"
+#include "agent/store/store-internal.h"
 #include "util/clock.h"
 
 static unsigned n_synced;
@@ -441,6 +442,45 @@ static void test_a_long_transaction_does_not_slow_writes(void **state)
     assert_true(last < 10 * first); /* the factor was 38 before this was fixed */
 }
 
+static int count_steps(void *userdata)
+{
+    ++*(unsigned *)userdata;
+    return 0;
+}
+
+/* Reads the newest decision about container 1. Returns the number of steps of SQLite's virtual machine, in hundreds. */
+static unsigned steps_to_newest(struct fixture *w)
+{
+    unsigned steps = 0;
+
+    sqlite3_progress_handler(w->store->db, 100, count_steps, &steps);
+    load_decisions(w, "container_1763769112_000001", 1);
+    sqlite3_progress_handler(w->store->db, 0, NULL, NULL);
+    assert_int_equal(w->n_decisions, 1);
+    assert_int_equal(w->decisions[0].number, 1);
+    return steps;
+}
+
+/* Recovery reads the newest decision about each container. With a long history this takes no more steps than with a
+ * short one. */
+static void test_a_long_history_does_not_slow_the_search_for_a_decision(void **state)
+{
+    struct fixture *w = *state;
+    char id[NM_ID_SIZE];
+    unsigned steps;
+
+    open_store(w, "boot");
+    (void)nm_store_begin(w->store);
+    for (unsigned i = 1; i <= 5000; i++) {
+        (void)snprintf(id, sizeof id, "container_1763769112_%06u", i);
+        put_decision(w, i, id, 0);
+    }
+    assert_int_equal(nm_store_commit(w->store), 0);
+    steps = steps_to_newest(w);
+    print_message("steps to the oldest of 5,000 decisions: %u00\n", steps);
+    assert_in_range(steps, 0, 5); /* a scan of all rows takes more than 5,000 steps */
+}
+
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -461,6 +501,7 @@ int main(void)
         store_test(test_a_missing_directory_is_an_error),
         store_test(test_a_write_of_the_journal_does_not_sync_the_file),
         store_test(test_a_long_transaction_does_not_slow_writes),
+        store_test(test_a_long_history_does_not_slow_the_search_for_a_decision),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
