@@ -80,12 +80,20 @@ static void on_cgroup(struct nm_cgroup *cg, const char *container_id, void *user
     (void)snprintf(p[f->n++].id, sizeof p->id, "%s", container_id);
 }
 
+static int by_container_id(const void *a, const void *b)
+{
+    return strcmp(((const struct found *)a)->id, ((const struct found *)b)->id);
+}
+
+/* The cgroups are sorted, because each container and each directory leads to a search. */
 static struct found *find_cgroup(struct finding *f, const char *id)
 {
-    for (size_t i = 0; i < f->n; i++)
-        if (f->found[i].cg && nm_streq(f->found[i].id, id))
-            return &f->found[i];
-    return NULL;
+    struct found key = {0}, *found;
+
+    if (f->n == 0 || (size_t)snprintf(key.id, sizeof key.id, "%s", id) >= sizeof key.id)
+        return NULL;
+    found = bsearch(&key, f->found, f->n, sizeof *f->found, by_container_id);
+    return found && found->cg ? found : NULL;
 }
 
 static void add_ended(struct finding *f, struct nm_container *c)
@@ -478,11 +486,12 @@ static void on_directory(const char *id, void *userdata)
     struct finding *f = userdata;
     struct nm_container *c = NULL;
     char dir[NM_DIR_SIZE];
-    bool same_boot = false, lives = find_cgroup(f, id);
+    bool same_boot = false, lives;
 
     skip_number(f->m, id);
     if (nm_lists_by_id(f->m, id))
         return;
+    lives = find_cgroup(f, id);
     nm_files_container_dir(f->m, id, dir);
     (void)nm_container_snapshot_read(dir, f->m->journal.boot_id, &same_boot, &c);
     f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id, c);
@@ -673,8 +682,11 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
         r = f.error;
     if (r < 0)
         (void)nm_fail(ret_message, r, "the cgroups below %s can't be listed: %s", m->backend->slice, strerror(-r));
-    if (r >= 0)
+    if (r >= 0) {
+        if (f.n > 1)
+            qsort(f.found, f.n, sizeof *f.found, by_container_id);
         r = load(&f);
+    }
     if (r >= 0) {
         handle_orphans(&f);
         put_in_order(m);
