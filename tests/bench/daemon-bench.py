@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the running daemon, with a reference for each figure from the same run. Needs root and a cgroup2 mount.
 
-  tests/bench/daemon-bench.py --build DIR [--runs N]
+  tests/bench/daemon-bench.py --build DIR [--runs N] [--adopted N]
 
   idle memory     nmd, alone and as a node of a YARN cluster, and one shim, from smaps_rollup; reference: an idle python3
   launch          `nmctl run` to the command's first instruction; reference: a plain fork and exec of the same command
@@ -10,6 +10,8 @@
   memory surge    from the time at which the preemption threshold is crossed until the victim's cgroup is empty;
                   reference: the same nmd with only its 3 s samples
   CPU surge       from its start until the container is frozen, with cpu-samples = 1; reference: only 3 s samples
+  restart         from the start of an nmd until it answers, after the last one was killed while it ran --adopted
+                  containers, with a full history of decisions; reference: the same history and no container
 The figures are medians. Other load of the machine affects all of them.
 """
 import argparse
@@ -20,6 +22,7 @@ import pathlib
 import random
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -71,21 +74,30 @@ class Node:
         while not (proc / "stat").exists() or not (proc / "stat").stat().st_size:
             time.sleep(0.01)
         self.log = open(self.dir / "nmd.log", "w")
+        self.options = options
+        self.start()
+
+    def start(self):
+        """Starts nmd, and returns the time in ms until it answers."""
+        begun = time.monotonic()
         self.process = subprocess.Popen(
-            [str(build / "nmd/nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
+            [str(self.build / "nmd/nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
              str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct",
-             "--node-proc", str(self.dir / "proc"), *options],
+             "--node-proc", str(self.dir / "proc"), *self.options],
             stderr=self.log, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
         while True:
             try:
                 self.connection = Connection(self.socket)
                 self.connection.call("GET", "/v1/version")
-                return
+                return (time.monotonic() - begun) * 1000
             except OSError:
-                if time.monotonic() > deadline:
+                if time.monotonic() > begun + 20:
                     raise SystemExit((self.dir / "nmd.log").read_text())
-                time.sleep(0.02)
+                time.sleep(0.002)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def run(self, command, kind="OPPORTUNISTIC", memory_mib=50, vcores=0.1):
         return self.connection.call("POST", "/v1/containers", {"command": command, "execution_type": kind, "user": "root",
@@ -347,10 +359,53 @@ def surges(build, rounds):
         row(" " * len(what) + "  p99", f"{percentile(fast, 99):.0f} ms", f"{percentile(slow, 99):.0f} ms", f"{len(fast)} surges")
 
 
+HISTORY = 20000  # the number of decisions that nmd keeps
+
+
+def fill_history(node):
+    """Adds decisions about other containers to the journal of a killed nmd, until the history is full."""
+    journal = sqlite3.connect(node.dir / "state" / "nmd.db")
+    newest, text = journal.execute("SELECT number, json FROM decisions ORDER BY number DESC LIMIT 1").fetchone()
+    decision = json.loads(text)
+    for number in range(newest + 1, HISTORY):
+        ident = f"container_1_{number:06}"
+        decision.update(number=number, container_id=ident)
+        journal.execute("INSERT INTO decisions VALUES (?, ?, ?)", (number, ident, json.dumps(decision)))
+    journal.commit()
+    journal.close()
+
+
+def restart(build, runs, count):
+    """Measures the time from the start of an nmd until it answers, after the last one was killed."""
+    node = Node(build)
+    try:
+        node.wait(node.run(["true"], "GUARANTEED", 1, 0.001), "COMPLETED")
+        node.kill()
+        fill_history(node)
+        reference = []
+        for _ in range(runs):
+            reference.append(node.start())
+            node.kill()
+        node.start()
+        for ident in [node.run(["sleep", "1000"], "GUARANTEED", 1, 0.001) for _ in range(count)]:
+            node.wait(ident, "RUNNING")
+        times = []
+        for _ in range(runs):
+            node.kill()
+            times.append(node.start())
+        adopted = node.connection.call("GET", "/v1/status")["containers"]["guaranteed_running"]
+        row(f"restart with {adopted} containers, p50", f"{percentile(times, 50):.0f} ms", f"{percentile(reference, 50):.0f} ms",
+            "goal 1000 ms for 1,000; reference: no container")
+        row("                                p99", f"{percentile(times, 99):.0f} ms", f"{percentile(reference, 99):.0f} ms")
+    finally:
+        node.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--adopted", type=int, default=1000, metavar="N", help="containers that a restarted nmd adopts")
     arg = parser.parse_args()
     build = arg.build.resolve()
     if os.geteuid() != 0:
@@ -360,6 +415,7 @@ def main():
     row("figure", "nmd", "reference")
     idle(build)
     launch(build, arg.runs)
+    restart(build, max(3, arg.runs // 10), arg.adopted)
     surges(build, max(3, arg.runs // 10))
 
 
