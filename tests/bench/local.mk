@@ -1,6 +1,6 @@
 # Benchmarks: "make bench" builds and runs them. They print figures and a reference for comparison, and do not pass or fail.
 EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe
-bench_programs = sampling-bench policy-bench launch-bench interference-bench
+bench_programs = sampling-bench policy-bench launch-bench interference-bench shuffle-bench
 CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
@@ -15,6 +15,10 @@ EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
 interference_bench_SOURCES = %D%/interference-bench.c
 interference_bench_LDADD = $(util_libs)
+
+shuffle_bench_SOURCES = %D%/shuffle-bench.c
+shuffle_bench_LDADD = $(shuffle_libs)
+EXTRA_shuffle_bench_DEPENDENCIES = nm-shuffle$(EXEEXT)
 
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first executed instruction must be its own, and not the dynamic linker's
