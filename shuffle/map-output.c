@@ -129,7 +129,9 @@ static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, 
         index = found[i].index_result == 0 || index == 0 ? 0 : prefer(index, found[i].index_result);
         data = found[i].data_result == 0 || data == 0 ? 0 : prefer(data, found[i].data_result);
     }
-    return index == 0 && data == 0 ? -EBADMSG : prefer(index, data);
+    if (index == 0)
+        return data == 0 ? -EBADMSG : data;
+    return data == 0 ? index : prefer(index, data);
 }
 
 /* Returns whether the error comes from spend(): the account is used up, or the client has disconnected. */

@@ -265,6 +265,16 @@ static void test_an_output_without_its_index_is_refused(void **state)
     assert_int_equal(find(2), -ENOENT);
 }
 
+/* A map writes its index last. A request may arrive before that, or its index may be lost. */
+static void test_an_output_whose_index_is_missing_does_not_exist(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(path_of("file.out.index")), 0);
+    assert_int_equal(find(0), -ENOENT);
+    assert_int_equal(symlink("other", path_of("file.out.index")), 0);
+    assert_int_equal(find(0), -ELOOP);
+}
+
 /* A directory may appear or be replaced while nm-shuffle is running, for example by a mount. */
 static void test_a_directory_that_appears_later_is_used(void **state)
 {
@@ -378,6 +388,7 @@ int main(void)
         TEST(test_an_output_is_also_found_in_the_second_directory),
         TEST(test_data_and_index_may_be_in_two_directories),
         TEST(test_an_output_without_its_index_is_refused),
+        TEST(test_an_output_whose_index_is_missing_does_not_exist),
         TEST(test_a_directory_that_appears_later_is_used),
         TEST(test_an_index_is_checked_once_until_it_changes),
         TEST(test_the_number_of_remembered_files_is_limited),
