@@ -21,6 +21,8 @@
 #define PIECE_BYTES (UINT64_C(1) << 20)
 /* A client that reads more slowly on average occupies a slot that other clients need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
+/* Files that one request keeps open between their lookup and their sending. Fetcher requests up to 20 maps. */
+#define KEPT_FILES_PER_REQUEST 32u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* Prices that a job's account is charged. For a request: its head of up to 16 KiB is parsed and signed. For each name,
  * even if repeated: it is compared with the names before it, and its file is opened, sent and closed. For each map: its
@@ -33,6 +35,8 @@
 #define PART_USEC 1u
 #define CHECK_USEC_PER_MB 1000u
 #define SEND_USEC_PER_MIB 100u
+/* Work that is worth a look at the connection, which costs a microsecond. */
+#define POLLED_WORK_USEC 100u
 /* Pause before a new try to book. An answer that has begun must be completed, so its sending waits while no more work
  * can be booked. */
 #define BUSY_PAUSE_USEC (200 * NM_USEC_PER_MSEC)
@@ -146,7 +150,8 @@ static int sleep_or_stop(int fd, uint64_t usec)
 }
 
 /* Books work before the work is done, and waits until the job's share permits the work. Otherwise a user could make
- * this process, which runs outside of any container's limits, work without end. */
+ * this process, which runs outside of any container's limits, work without end. Detects a closed connection only before
+ * a wait or a large piece of work. */
 static int spend(const struct request *t, uint64_t work_usec)
 {
     uint64_t wait_usec;
@@ -154,7 +159,7 @@ static int spend(const struct request *t, uint64_t work_usec)
 
     if (r < 0)
         return r == -ENOENT ? -ECONNRESET : r; /* the job has ended since its request was accepted */
-    return sleep_or_stop(t->fd, wait_usec);
+    return wait_usec > 0 || work_usec >= POLLED_WORK_USEC ? sleep_or_stop(t->fd, wait_usec) : 0;
 }
 
 static int spend_on_sending(const struct request *t, uint64_t work_usec)
@@ -191,6 +196,8 @@ struct plan {
     unsigned first[NM_SHUFFLE_MAPS_MAX];       /* index of the first map of the same name */
     uint64_t head_bytes[NM_SHUFFLE_MAPS_MAX];  /* sum over all parts of the map */
     uint64_t fingerprint[NM_SHUFFLE_MAPS_MAX]; /* hash of the planned lengths */
+    int files[NM_SHUFFLE_MAPS_MAX];            /* open file.out; -EBADF: it will be opened to be sent */
+    unsigned n_files;
     struct nm_shuffle_lengths *lengths;        /* n_slots slots, each with an entry per reducer of the request */
     /* map whose lengths are in the slot; NM_SHUFFLE_MAPS_MAX: the slot is empty */
     unsigned n_slots, in_slot[NM_SHUFFLE_MAPS_MAX];
@@ -202,6 +209,8 @@ struct plan {
 
 static int plan_init(struct plan *p, const struct nm_shuffle_request *q)
 {
+    for (unsigned i = 0; i < q->n_maps; i++)
+        p->files[i] = -EBADF;
     p->n_slots = NM_MIN(q->n_maps, NM_SHUFFLE_PARTS_MAX / q->n_reduces);
     p->lengths = calloc((size_t)p->n_slots * q->n_reduces, sizeof *p->lengths);
     for (unsigned i = 0; i < p->n_slots; i++)
@@ -209,8 +218,45 @@ static int plan_init(struct plan *p, const struct nm_shuffle_request *q)
     return p->lengths ? 0 : -ENOMEM;
 }
 
-static void plan_done(struct plan *p)
+/* Limits the descriptors: a request has up to 256 maps, and thousands of requests may wait for the share of their
+ * job. */
+static bool may_keep_file(struct nm_shuffle_service *s, const struct plan *p)
 {
+    if (p->n_files == KEPT_FILES_PER_REQUEST)
+        return false;
+    if (atomic_fetch_add(&s->n_kept_files, 1) < s->max_kept_files)
+        return true;
+    atomic_fetch_sub(&s->n_kept_files, 1);
+    return false;
+}
+
+/* Takes ownership of the file that a lookup has opened, or of -EBADF. */
+static void keep_file(struct nm_shuffle_service *s, struct plan *p, unsigned i, int file)
+{
+    if (file < 0)
+        return;
+    if (!may_keep_file(s, p)) {
+        nm_close(file);
+        return;
+    }
+    p->files[i] = file;
+    p->n_files++;
+}
+
+/* Closes a file if it was kept. */
+static void drop_file(struct nm_shuffle_service *s, struct plan *p, unsigned i)
+{
+    if (p->files[i] < 0)
+        return;
+    p->files[i] = nm_close(p->files[i]);
+    p->n_files--;
+    atomic_fetch_sub(&s->n_kept_files, 1);
+}
+
+static void plan_done(struct nm_shuffle_service *s, const struct nm_shuffle_request *q, struct plan *p)
+{
+    for (unsigned i = 0; i < q->n_maps; i++)
+        drop_file(s, p, i);
     nm_writer_done(&p->heads);
     free(p->lengths);
 }
@@ -222,14 +268,14 @@ static struct nm_shuffle_lengths *lengths_of(const struct plan *p, const struct 
 
 /* Fills the slot of the map, which must be the first of its name. */
 static int look_up(const struct request *t, unsigned i, const struct nm_shuffle_account *account, struct plan *p,
-                   struct nm_shuffle_output *ret)
+                   struct nm_shuffle_output *ret, int *ret_file)
 {
     const struct nm_shuffle_request *q = t->q;
 
     p->in_slot[i % p->n_slots] = NM_SHUFFLE_MAPS_MAX;
     return nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i],
                                   (struct nm_shuffle_range){q->reduce, q->n_reduces}, account,
-                                  lengths_of(p, q, i), ret);
+                                  lengths_of(p, q, i), ret, ret_file);
 }
 
 static uint64_t fingerprint_of(const struct plan *p, const struct nm_shuffle_request *q, unsigned i)
@@ -258,11 +304,12 @@ static int find(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_account account = {spend_check, t};
     const struct nm_shuffle_request *q = t->q;
-    int r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
+    int file, r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
 
     p->first[i] = i;
-    if (r < 0 || (r = look_up(t, i, &account, p, &p->outputs[i])) < 0)
+    if (r < 0 || (r = look_up(t, i, &account, p, &p->outputs[i], &file)) < 0)
         return r;
+    keep_file(t->service, p, i, file);
     p->in_slot[i % p->n_slots] = i;
     p->fingerprint[i] = fingerprint_of(p, q, i);
     for (uint32_t from = 0; from < q->n_reduces; from += HEADS_AT_ONCE) {
@@ -408,7 +455,7 @@ static int ensure_lengths(struct request *t, unsigned i, struct plan *p)
     if (p->in_slot[first % p->n_slots] == first)
         return 0;
     r = spend_on_sending(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n + parts_usec(t->q));
-    if (r < 0 || (r = look_up(t, first, &account, p, &output)) < 0)
+    if (r < 0 || (r = look_up(t, first, &account, p, &output, NULL)) < 0)
         return r;
     if (output.dir != p->outputs[first].dir || output.part.start_bytes != planned->start_bytes ||
         output.part.part_bytes != planned->part_bytes || fingerprint_of(p, t->q, first) != p->fingerprint[first])
@@ -432,46 +479,58 @@ static int send_heads(const struct request *t, unsigned i, struct plan *p, bool 
     return 0;
 }
 
-/* Opens the file with the same checks again, because another user's file may have replaced it since the plan. */
+/* Opens the file with the same checks again if its lookup did not keep it open, because another user's file may have
+ * replaced it since. */
 static int send_map(struct request *t, unsigned i, struct plan *p)
 {
     _cleanup_close_ int file = -EBADF;
     int r;
 
-    /* files are opened one at a time: a request has up to 256 */
     if ((r = sleep_or_stop(t->fd, 0)) < 0 || (r = ensure_lengths(t, i, p)) < 0 ||
-        (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
+        (p->files[i] < 0 &&
+         (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0) ||
         (r = send_heads(t, i, p, p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
         return r;
-    return send_part(t, file, &p->outputs[i].part);
+    r = send_part(t, p->files[i] < 0 ? file : p->files[i], &p->outputs[i].part);
+    drop_file(t->service, p, i);
+    return r;
 }
 
-/* Finds all maps of a request before any map is sent: after the head, a failure can be reported only by breaking the
- * connection, which does not show the reducer which map failed. */
-static int send_maps(struct request *t, const char *reply_hash)
+static int send_plan(struct request *t, struct plan *p, const char *reply_hash)
 {
-    _cleanup_(plan_done) struct plan p = {0};
     const struct nm_shuffle_request *q = t->q;
     struct nm_shuffle_service *s = t->service;
     int r;
 
-    if ((r = plan_init(&p, q)) < 0)
-        return refuse_map(s, t->fd, q, 0, r);
-    for (unsigned i = 0; i < q->n_maps; i++)
-        if ((r = plan_map(t, i, &p)) < 0)
-            return refuse_map(s, t->fd, q, i, r);
     t->deadline_usec =
-        nm_add_u64(nm_now_usec() + GRACE_USEC, p.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
-    if ((r = send_head(t, &p, reply_hash)) < 0)
+        nm_add_u64(nm_now_usec() + GRACE_USEC, p->length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+    if ((r = send_head(t, p, reply_hash)) < 0)
         return r;
     for (unsigned i = 0; i < q->n_maps; i++) {
-        if ((r = send_map(t, i, &p)) < 0) {
+        if ((r = send_map(t, i, p)) < 0) {
             atomic_fetch_add(&s->count.outputs_failed, 1);
             return r;
         }
         atomic_fetch_add(&s->count.outputs_ok, 1);
     }
     return q->keep_alive ? 0 : NM_SHUFFLE_E_CLOSE;
+}
+
+/* Finds all maps of a request before any map is sent: after the head, a failure can be reported only by breaking the
+ * connection, which does not show the reducer which map failed. */
+static int send_maps(struct request *t, const char *reply_hash)
+{
+    const struct nm_shuffle_request *q = t->q;
+    struct nm_shuffle_service *s = t->service;
+    struct plan p = {0};
+    unsigned i = 0;
+    int r = plan_init(&p, q);
+
+    while (r == 0 && i < q->n_maps && (r = plan_map(t, i, &p)) == 0)
+        i++;
+    r = r < 0 ? refuse_map(s, t->fd, q, i, r) : send_plan(t, &p, reply_hash);
+    plan_done(s, q, &p);
+    return r;
 }
 
 int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned slot, struct nm_bytes head)

@@ -37,10 +37,18 @@ struct nm_shuffle_service {
     struct nm_shuffle_connections *connections;
     uint16_t port;         /* part of the text that reducers sign */
     uint64_t request_usec; /* timeout for receiving a whole request */
+    /* files that requests have found and not sent yet, and their limit; a request beyond it opens its files twice */
+    atomic_uint n_kept_files;
+    unsigned max_kept_files;
     struct nm_shuffle_counters count;
 };
 
 #define NM_SHUFFLE_REQUEST_USEC (10 * NM_USEC_PER_SEC)
+
+/* Descriptors of a connection besides the kept files: its socket, and those of a lookup. */
+#define NM_SHUFFLE_CONNECTION_FILES 5u
+#define NM_SHUFFLE_OTHER_FILES 256u /* standard streams, the listener, and refused connections */
+#define NM_SHUFFLE_KEPT_FILES_MAX 4096u
 
 enum { NM_SHUFFLE_E_CLOSE = 1 };
 

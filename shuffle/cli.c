@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "shuffle/map-output.h"
 #include "shuffle/server.h"
@@ -86,12 +87,26 @@ static void service_done(struct nm_shuffle_service *s)
 {
     nm_shuffle_jobs_free(s->jobs);
     nm_shuffle_connections_free(s->connections);
-    nm_shuffle_checked_free(s->dirs.checked);
+    nm_shuffle_index_cache_free(s->dirs.index_cache);
+}
+
+/* Returns how many files may be kept open in addition to the descriptors that all connections together may need. */
+static unsigned max_kept_files(uint32_t max_connections)
+{
+    const uint64_t needed = (uint64_t)NM_SHUFFLE_CONNECTION_FILES * max_connections + NM_SHUFFLE_OTHER_FILES;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    return (unsigned)NM_MIN(nm_sub_u64(limit.rlim_cur, needed), (uint64_t)NM_SHUFFLE_KEPT_FILES_MAX);
 }
 
 static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char **ret_message)
 {
-    _cleanup_(service_done) struct nm_shuffle_service s = {.request_usec = NM_SHUFFLE_REQUEST_USEC};
+    _cleanup_(service_done) struct nm_shuffle_service s = {
+        .request_usec = NM_SHUFFLE_REQUEST_USEC,
+        .max_kept_files = max_kept_files(o->max_connections),
+    };
     _cleanup_(nm_shuffle_server_freep) struct nm_shuffle_server *server = NULL;
     int r;
 
@@ -99,7 +114,7 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
         s.dirs.names[s.dirs.n++] = *name;
     if ((o->user && (r = drop_capabilities(o->user, ret_message)) < 0) ||
         (r = nm_shuffle_jobs_new(&s.jobs)) < 0 ||
-        (r = nm_shuffle_checked_new(&s.dirs.checked)) < 0 ||
+        (r = nm_shuffle_index_cache_new(&s.dirs.index_cache)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
         (r = nm_shuffle_server_new(&s, o->listen, &server, ret_message)) < 0)
         return r;

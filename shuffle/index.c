@@ -7,11 +7,9 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,19 +40,21 @@ static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
     return 0;
 }
 
-/* Reads blocks into the stack: an index of a million reducers would take 24 MB for each open request. */
-static int checksum(int fd, uint64_t size_bytes, uint64_t *ret)
+/* Reads into `keep`, which has room for the whole file, or if it is NULL, in blocks into the stack: an index of a
+ * million reducers would take 24 MB for each open request. */
+static int checksum(int fd, uint64_t size_bytes, uint8_t *keep, uint64_t *ret)
 {
     uint8_t block[16384];
     uLong crc = crc32(0, NULL, 0);
 
     for (uint64_t at = 0; at < size_bytes; at += sizeof block) {
         size_t n = (size_t)NM_MIN(size_bytes - at, (uint64_t)sizeof block);
-        int r = read_all(fd, block, n, at);
+        uint8_t *to = keep ? keep + at : block;
+        int r = read_all(fd, to, n, at);
 
         if (r < 0)
             return r;
-        crc = crc32(crc, block, (uInt)n);
+        crc = crc32(crc, to, (uInt)n);
     }
     *ret = crc;
     return 0;
@@ -67,19 +67,19 @@ static bool is_length(uint64_t n)
     return n <= INT64_MAX;
 }
 
-static int check(int fd, uint64_t size_bytes)
+static int check(int fd, uint64_t size_bytes, uint8_t *keep)
 {
     uint64_t stored, computed;
     int r;
 
-    if ((r = checksum(fd, size_bytes - CHECKSUM_BYTES, &computed)) < 0 ||
+    if ((r = checksum(fd, size_bytes - CHECKSUM_BYTES, keep, &computed)) < 0 ||
         (r = read_all(fd, (uint8_t *)&stored, sizeof stored, size_bytes - CHECKSUM_BYTES)) < 0)
         return r;
     return be64toh(stored) == computed ? 0 : -EBADMSG;
 }
 
-int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range, struct nm_shuffle_checked *checked,
-                               uint64_t *ret_bytes)
+int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range,
+                               struct nm_shuffle_index_cache *cache, uint64_t *ret_bytes)
 {
     const uint64_t size_bytes = (uint64_t)st->st_size;
 
@@ -88,7 +88,7 @@ int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range ra
         return -EBADMSG;
     if ((uint64_t)range.first + range.n > (size_bytes - CHECKSUM_BYTES) / NM_SHUFFLE_RECORD_BYTES)
         return -ERANGE;
-    *ret_bytes = nm_shuffle_checked_has(checked, st) ? 0 : size_bytes;
+    *ret_bytes = nm_shuffle_index_cache_has(cache, st) ? 0 : size_bytes;
     return 0;
 }
 
@@ -109,8 +109,22 @@ static int append(struct nm_shuffle_part *whole, const struct nm_shuffle_part *p
     return 0;
 }
 
-static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle_lengths *ret_lengths,
-                        struct nm_shuffle_part *ret)
+/* Where records are read: from a content in memory, or if it is NULL, from the file. */
+struct source {
+    int fd;
+    const struct nm_shuffle_index_content *content;
+};
+
+static int read_source(const struct source *source, void *to, size_t size, uint64_t from)
+{
+    if (!source->content)
+        return read_all(source->fd, to, size, from);
+    memcpy(to, source->content->bytes + from, size);
+    return 0;
+}
+
+static int read_records(const struct source *source, struct nm_shuffle_range range,
+                        struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_part *ret)
 {
     struct nm_shuffle_part whole = {0};
     uint64_t records[128][3];
@@ -123,8 +137,8 @@ static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle
         struct nm_shuffle_part part;
 
         if (i % NM_ARRAY_SIZE(records) == 0 &&
-            (r = read_all(fd, (uint8_t *)records, n * sizeof *records,
-                          ((uint64_t)range.first + i) * NM_SHUFFLE_RECORD_BYTES)) < 0)
+            (r = read_source(source, records, n * sizeof *records,
+                             ((uint64_t)range.first + i) * NM_SHUFFLE_RECORD_BYTES)) < 0)
             return r;
         part = (struct nm_shuffle_part){be64toh(record[0]), be64toh(record[1]), be64toh(record[2])};
         if ((r = append(&whole, &part)) < 0)
@@ -140,92 +154,26 @@ static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle
  * otherwise the reducer would detect wrong data and blame the network. Each reducer requests another record of the same
  * file, so checked files are remembered. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
-                          struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
+                          struct nm_shuffle_index_cache *cache, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret)
 {
+    _cleanup_(nm_shuffle_index_content_releasep) struct nm_shuffle_index_content *content = NULL;
     uint64_t unchecked_bytes;
     int r;
 
-    if ((r = nm_shuffle_index_unchecked(st, range, checked, &unchecked_bytes)) < 0 ||
-        (unchecked_bytes > 0 && (r = check(fd, unchecked_bytes)) < 0))
+    if ((r = nm_shuffle_index_unchecked(st, range, cache, &unchecked_bytes)) < 0)
         return r;
-    if (unchecked_bytes > 0)
-        nm_shuffle_checked_add(checked, st);
-    return read_records(fd, range, ret_lengths, ret);
+    if (unchecked_bytes > 0) {
+        content = nm_shuffle_index_cache_reserve(cache, unchecked_bytes);
+        if ((r = check(fd, unchecked_bytes, content ? content->bytes : NULL)) < 0)
+            return r;
+        nm_shuffle_index_cache_add(cache, st, content);
+    }
+    return read_records(&(struct source){fd, content}, range, ret_lengths, ret);
 }
 
-/* ---- checked files --------------------------------------------------------------------------- */
-
-/* This struct has no padding, so that it can be compared bytewise. */
-struct file {
-    uint64_t dev, ino, size;
-    int64_t modified[2], changed[2];
-};
-
-/* A file has one possible slot, and replaces the file that was in this slot before. */
-struct nm_shuffle_checked {
-    pthread_mutex_t lock;
-    struct file at[NM_SHUFFLE_CHECKED_MAX];
-};
-
-int nm_shuffle_checked_new(struct nm_shuffle_checked **ret)
+int nm_shuffle_index_parse(const struct nm_shuffle_index_content *content, struct nm_shuffle_range range,
+                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_part *ret)
 {
-    struct nm_shuffle_checked *c = calloc(1, sizeof *c);
-
-    if (!c)
-        return -ENOMEM;
-    pthread_mutex_init(&c->lock, NULL);
-    *ret = c;
-    return 0;
-}
-
-struct nm_shuffle_checked *nm_shuffle_checked_free(struct nm_shuffle_checked *c)
-{
-    if (!c)
-        return NULL;
-    pthread_mutex_destroy(&c->lock);
-    free(c);
-    return NULL;
-}
-
-/* The kernel itself sets the inode's change time: utimensat() cannot set it back. */
-static struct file file_of(const struct stat *st)
-{
-    return (struct file){
-        .dev = st->st_dev,
-        .ino = st->st_ino,
-        .size = (uint64_t)st->st_size,
-        .modified = {st->st_mtim.tv_sec, st->st_mtim.tv_nsec},
-        .changed = {st->st_ctim.tv_sec, st->st_ctim.tv_nsec},
-    };
-}
-
-/* Inodes of one directory are often consecutive, and so are their slots. */
-static struct file *slot_of(struct nm_shuffle_checked *c, const struct file *f)
-{
-    return &c->at[(f->ino + f->dev * 1021) % NM_SHUFFLE_CHECKED_MAX];
-}
-
-bool nm_shuffle_checked_has(struct nm_shuffle_checked *c, const struct stat *st)
-{
-    const struct file f = file_of(st);
-    bool has;
-
-    if (!c)
-        return false;
-    pthread_mutex_lock(&c->lock);
-    has = memcmp(slot_of(c, &f), &f, sizeof f) == 0;
-    pthread_mutex_unlock(&c->lock);
-    return has;
-}
-
-void nm_shuffle_checked_add(struct nm_shuffle_checked *c, const struct stat *st)
-{
-    const struct file f = file_of(st);
-
-    if (!c)
-        return;
-    pthread_mutex_lock(&c->lock);
-    *slot_of(c, &f) = f;
-    pthread_mutex_unlock(&c->lock);
+    return read_records(&(struct source){-EBADF, content}, range, ret_lengths, ret);
 }

@@ -7,31 +7,10 @@
  * these records follows as another int64.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "util/macros.h"
-
-/* ---- checked files --------------------------------------------------------------------------- */
-
-/*
- * Remembers which index files have been read completely and had the right checksum. A file is identified by its device,
- * inode, size and times, so a modified file counts as a new file. The number of files is fixed; newer files replace
- * older files. Several threads may use the table.
- */
-#define NM_SHUFFLE_CHECKED_MAX 8192u
-
-struct nm_shuffle_checked;
-
-int nm_shuffle_checked_new(struct nm_shuffle_checked **ret);
-struct nm_shuffle_checked *nm_shuffle_checked_free(struct nm_shuffle_checked *c);
-
-/* Return whether a file has been checked, and remember a checked file. With c NULL no file is known or remembered. */
-bool nm_shuffle_checked_has(struct nm_shuffle_checked *c, const struct stat *st);
-void nm_shuffle_checked_add(struct nm_shuffle_checked *c, const struct stat *st);
-
-/* ---- records --------------------------------------------------------------------------------- */
+#include "shuffle/index-cache.h"
 
 #define NM_SHUFFLE_RECORD_BYTES 24u
 
@@ -51,13 +30,17 @@ struct nm_shuffle_lengths {
 
 /* Returns the number of bytes to read before a record of the file may be used: the whole file, or 0 if the file was
  * checked already. Returns -EBADMSG if the file is not an index, -ERANGE if the index lacks one of these reducers. */
-int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range, struct nm_shuffle_checked *checked,
-                               uint64_t *ret_bytes);
+int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range,
+                               struct nm_shuffle_index_cache *cache, uint64_t *ret_bytes);
 
 /* Reads the parts of some reducers from a file that is open for reading. Returns -EBADMSG if the file is not an index,
- * is corrupt, or its parts are not contiguous; -ERANGE if it lacks one of these reducers; or a read error. With checked
+ * is corrupt, or its parts are not contiguous; -ERANGE if it lacks one of these reducers; or a read error. With cache
  * NULL the file is not remembered. ret_lengths may be NULL; else it has room for the reducers of the range, and its
  * content after an error is undefined. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
-                          struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
+                          struct nm_shuffle_index_cache *cache, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret);
+
+/* Does the same with the content of a checked file, for a range for which nm_shuffle_index_unchecked() returned 0. */
+int nm_shuffle_index_parse(const struct nm_shuffle_index_content *content, struct nm_shuffle_range range,
+                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_part *ret);

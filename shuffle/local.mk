@@ -5,6 +5,7 @@ libnm_shuffle_a_SOURCES = \
 	%D%/cli.c %D%/cli.h \
 	%D%/control.c \
 	%D%/index.c %D%/index.h \
+	%D%/index-cache.c %D%/index-cache.h \
 	%D%/jobs.c %D%/jobs.h \
 	%D%/map-output.c %D%/map-output.h \
 	%D%/connections.c %D%/connections.h \

@@ -23,31 +23,52 @@ static int open_dir(const char *name)
     return fd == -ENOTDIR ? -ENOENT : fd;
 }
 
-/* Opens a file of a map. With O_NONBLOCK a FIFO does not block the open. The path is resolved beneath the local
- * directory without following links. The job's user controls the path, and could otherwise make this process read
- * another user's file, because the process has the capability to read all files. The owner of the open file is checked,
- * because openat2() does not detect hard links. */
-static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, const char *name,
-                     struct stat *ret_st, int *ret_fd)
+/* Opens the directory of a map's output. The path is resolved beneath the local directory without following links. The
+ * job's user controls the path, and could otherwise make this process read another user's file, because the process has
+ * the capability to read all files. */
+static int open_output_dir(const char *local, const struct nm_shuffle_job *job, struct nm_bytes map, int *ret_fd)
 {
     const struct open_how how = {
-        .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     char path[PATH_MAX], application[sizeof job->id + sizeof "application"];
-    _cleanup_close_ int fd = -EBADF;
-    struct stat st;
+    _cleanup_close_ int dir = open_dir(local);
+    int fd;
 
+    if (dir < 0)
+        return dir;
     nm_shuffle_application_of(nm_bytes_of(job->id), application, sizeof application);
-    snprintf(path, sizeof path, "usercache/%s/appcache/%s/output/%.*s/%s", job->user, application, (int)map.size,
-             (const char *)map.data, name);
+    snprintf(path, sizeof path, "usercache/%s/appcache/%s/output/%.*s", job->user, application, (int)map.size,
+             (const char *)map.data);
     fd = RET_NERRNO(syscall(SYS_openat2, dir, path, &how, sizeof how));
     if (fd < 0)
         return fd == -ENOTDIR ? -ENOENT : fd;
+    *ret_fd = fd;
+    return 0;
+}
+
+/* The owner of the file is checked, because a hard link to another user's file looks like the file itself. */
+static int check_file(const struct nm_shuffle_job *job, const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_uid == job->uid ? 0 : -EPERM;
+}
+
+/* Opens a file in the directory of a map's output. With O_NONBLOCK a FIFO does not block the open. */
+static int open_file(int output_dir, const struct nm_shuffle_job *job, const char *name, struct stat *ret_st,
+                     int *ret_fd)
+{
+    _cleanup_close_ int fd =
+        RET_NERRNO(openat(output_dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+    struct stat st;
+    int r;
+
+    if (fd < 0)
+        return fd;
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_uid != job->uid)
-        return -EPERM;
+    if ((r = check_file(job, &st)) < 0)
+        return r;
     *ret_st = st;
     *ret_fd = STEAL_FD(fd);
     return 0;
@@ -69,36 +90,69 @@ struct found {
     uint64_t data_bytes;
 };
 
-/* Reads an index. Reading one record is included in the price of a lookup. */
-static int read_index(const struct search *s, int fd, const struct stat *st, struct nm_shuffle_lengths *ret_lengths,
-                      struct nm_shuffle_part *ret)
+/* Charges for an index of which so many bytes must be checked. Reading one record is included in the price of a
+ * lookup. */
+static int spend(const struct search *s, uint64_t unchecked_bytes)
 {
-    uint64_t bytes;
-    int r = nm_shuffle_index_unchecked(st, s->range, s->dirs->checked, &bytes);
+    const uint64_t bytes = unchecked_bytes + (uint64_t)(s->range.n - 1) * NM_SHUFFLE_RECORD_BYTES;
 
-    if (r < 0)
-        return r;
-    bytes += (uint64_t)(s->range.n - 1) * NM_SHUFFLE_RECORD_BYTES;
-    if (bytes > 0 && s->account && (r = s->account->spend(bytes, s->account->userdata)) < 0)
-        return r;
-    return nm_shuffle_index_read(fd, st, s->range, s->dirs->checked, ret_lengths, ret);
+    return bytes > 0 && s->account ? s->account->spend(bytes, s->account->userdata) : 0;
 }
 
-/* Looks for the map's files in directory i. ret_lengths may be NULL. */
-static void look_in(const struct search *s, unsigned i, struct nm_shuffle_lengths *ret_lengths, struct found *ret)
+static int read_file(const struct search *s, int output_dir, struct nm_shuffle_lengths *ret_lengths,
+                     struct nm_shuffle_part *ret)
 {
-    _cleanup_close_ int dir = open_dir(s->dirs->names[i]), index = -EBADF, data = -EBADF;
-    struct stat index_st, data_st;
+    _cleanup_close_ int fd = -EBADF;
+    struct stat st;
+    uint64_t bytes;
+    int r;
 
-    *ret = (struct found){.index_result = dir, .data_result = dir};
-    if (dir < 0)
+    if ((r = open_file(output_dir, s->job, "file.out.index", &st, &fd)) < 0 ||
+        (r = nm_shuffle_index_unchecked(&st, s->range, s->dirs->index_cache, &bytes)) < 0 ||
+        (r = spend(s, bytes)) < 0)
+        return r;
+    return nm_shuffle_index_read(fd, &st, s->range, s->dirs->index_cache, ret_lengths, ret);
+}
+
+/* Reads an index. If its content is in memory, the file is not opened, but its owner is still checked. */
+static int read_index(const struct search *s, int output_dir, struct nm_shuffle_lengths *ret_lengths,
+                      struct nm_shuffle_part *ret)
+{
+    _cleanup_(nm_shuffle_index_content_releasep) struct nm_shuffle_index_content *content = NULL;
+    struct stat st;
+    uint64_t bytes;
+    int r;
+
+    if (fstatat(output_dir, "file.out.index", &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (S_ISLNK(st.st_mode))
+        return -ELOOP;
+    if ((r = check_file(s->job, &st)) < 0)
+        return r;
+    content = nm_shuffle_index_cache_get(s->dirs->index_cache, &st);
+    if (!content)
+        return read_file(s, output_dir, ret_lengths, ret);
+    if ((r = nm_shuffle_index_unchecked(&st, s->range, s->dirs->index_cache, &bytes)) < 0 || (r = spend(s, 0)) < 0)
+        return r;
+    return nm_shuffle_index_parse(content, s->range, ret_lengths, ret);
+}
+
+/* Looks for the map's files in directory i. ret_lengths may be NULL. The caller closes *ret_data, which may be -EBADF
+ * after the call. */
+static void look_in(const struct search *s, unsigned i, struct nm_shuffle_lengths *ret_lengths, struct found *ret,
+                    int *ret_data)
+{
+    _cleanup_close_ int dir = -EBADF;
+    int r = open_output_dir(s->dirs->names[i], s->job, s->map, &dir);
+    struct stat data_st;
+
+    *ret = (struct found){.index_result = r, .data_result = r};
+    if (r < 0)
         return;
-    ret->data_result = open_file(dir, s->job, s->map, "file.out", &data_st, &data);
+    ret->data_result = open_file(dir, s->job, "file.out", &data_st, ret_data);
     if (ret->data_result == 0)
         ret->data_bytes = (uint64_t)data_st.st_size;
-    ret->index_result = open_file(dir, s->job, s->map, "file.out.index", &index_st, &index);
-    if (ret->index_result == 0)
-        ret->index_result = read_index(s, index, &index_st, ret_lengths, &ret->part);
+    ret->index_result = read_index(s, dir, ret_lengths, &ret->part);
 }
 
 /* Returns whether the files match. A map that is still writing may have an index without data. */
@@ -144,13 +198,32 @@ static bool is_from_spend(int result)
 static int read_again(const struct search *s, unsigned index_dir, struct nm_shuffle_lengths *ret_lengths,
                       const struct nm_shuffle_part *expected)
 {
+    _cleanup_close_ int data = -EBADF;
     struct found found;
 
-    look_in(s, index_dir, ret_lengths, &found);
+    look_in(s, index_dir, ret_lengths, &found, &data);
     if (found.index_result < 0)
         return found.index_result;
     return found.part.start_bytes == expected->start_bytes && found.part.part_bytes == expected->part_bytes ? 0
                                                                                                            : -EBADMSG;
+}
+
+/* The file.out that the search has found first, or that matches an index of its own directory. Only one is kept open: a
+ * user can put one into each directory, and each connection would have as many descriptors. */
+struct kept {
+    int fd;
+    unsigned dir;
+};
+
+static void kept_done(struct kept *k)
+{
+    k->fd = nm_close(k->fd);
+}
+
+static void keep(struct kept *k, int fd, unsigned dir)
+{
+    nm_close(k->fd);
+    *k = (struct kept){fd, dir};
 }
 
 /* Searches all directories. MapReduce allocates a local directory separately for each of the two files, in rotation. So
@@ -159,16 +232,19 @@ static int read_again(const struct search *s, unsigned index_dir, struct nm_shuf
  * another directory by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            struct nm_shuffle_range range, const struct nm_shuffle_account *account,
-                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret)
+                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret, int *ret_file)
 {
     const struct search s = {dirs, job, map, range, account};
     struct found found[NM_SHUFFLE_DIRS_MAX];
     unsigned lengths_of = dirs->n, index_dir = dirs->n; /* dirs->n: not found yet */
+    _cleanup_(kept_done) struct kept kept = {.fd = -EBADF};
     struct nm_shuffle_output output;
     int r;
 
     for (unsigned i = 0; i < dirs->n && index_dir == dirs->n; i++) {
-        look_in(&s, i, lengths_of == dirs->n ? ret_lengths : NULL, &found[i]);
+        _cleanup_close_ int data = -EBADF;
+
+        look_in(&s, i, lengths_of == dirs->n ? ret_lengths : NULL, &found[i], &data);
         if (is_from_spend(found[i].index_result))
             return found[i].index_result;
         if (found[i].index_result == 0 && lengths_of == dirs->n)
@@ -177,22 +253,27 @@ int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_s
             index_dir = i;
             output = (struct nm_shuffle_output){i, found[i].part};
         }
+        if (data >= 0 && (kept.fd < 0 || index_dir == i))
+            keep(&kept, STEAL_FD(data), i);
     }
     if ((index_dir == dirs->n && (r = pair(found, dirs->n, &index_dir, &output)) < 0) ||
         (index_dir != lengths_of && (r = read_again(&s, index_dir, ret_lengths, &output.part)) < 0))
         return r;
     *ret = output;
+    if (ret_file)
+        *ret_file = kept.dir == output.dir ? STEAL_FD(kept.fd) : -EBADF;
     return 0;
 }
 
 int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            const struct nm_shuffle_output *output, int *ret_fd)
 {
-    _cleanup_close_ int dir = open_dir(dirs->names[output->dir]), fd = -EBADF;
+    _cleanup_close_ int dir = -EBADF, fd = -EBADF;
     struct stat st;
-    int r = dir < 0 ? dir : open_file(dir, job, map, "file.out", &st, &fd);
+    int r;
 
-    if (r < 0)
+    if ((r = open_output_dir(dirs->names[output->dir], job, map, &dir)) < 0 ||
+        (r = open_file(dir, job, "file.out", &st, &fd)) < 0)
         return r;
     if (output->part.start_bytes + output->part.part_bytes > (uint64_t)st.st_size)
         return -EBADMSG; /* the file has been truncated since the lookup */

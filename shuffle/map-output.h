@@ -22,7 +22,7 @@
 struct nm_shuffle_dirs {
     const char *names[NM_SHUFFLE_DIRS_MAX];
     unsigned n;
-    struct nm_shuffle_checked *checked; /* NULL: each lookup reads the whole index */
+    struct nm_shuffle_index_cache *index_cache; /* NULL: each lookup reads the whole index */
 };
 
 /* The account that pays for a lookup. spend() is called before work whose amount the job's user determines: checking an
@@ -40,10 +40,12 @@ struct nm_shuffle_output {
 
 /* Searches the directories. Returns -ENOENT if the output does not exist (yet, or any more), -EPERM if the output
  * belongs to another user, an error of nm_shuffle_index_read(), -EBADMSG if no file.out is as long as the index says,
- * or an error of spend(). account may be NULL; ret_lengths has room for the reducers of the range. */
+ * or an error of spend(). account may be NULL; ret_lengths has room for the reducers of the range. *ret_file is
+ * file.out as nm_shuffle_output_open() opens it, or -EBADF in the rare case that the search had to close it. ret_file
+ * may be NULL. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            struct nm_shuffle_range range, const struct nm_shuffle_account *account,
-                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret);
+                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret, int *ret_file);
 
 /* Opens the output's file.out for reading; the caller owns the descriptor. */
 int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,

@@ -26,10 +26,11 @@ int shuffle_client_set_up(void **state)
     (void)state;
     shuffle_fixture_new(&shuffle_client.fixture);
     shuffle_client.service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
+                                          .max_kept_files = 8,
                                           .dirs = {.names = {shuffle_fixture_local(&shuffle_client.fixture, "a")},
                                                    .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&shuffle_client.service.jobs), 0);
-    assert_int_equal(nm_shuffle_checked_new(&shuffle_client.service.dirs.checked), 0);
+    assert_int_equal(nm_shuffle_index_cache_new(&shuffle_client.service.dirs.index_cache), 0);
     assert_int_equal(nm_shuffle_connections_new(MAX_SLOTS, &shuffle_client.service.connections), 0);
     assert_int_equal(nm_shuffle_jobs_add(shuffle_client.service.jobs, &shuffle_client.fixture.job), 0);
     shuffle_fixture_output(&shuffle_client.fixture, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
@@ -44,7 +45,7 @@ int shuffle_client_tear_down(void **state)
     shuffle_client.server = nm_shuffle_server_free(shuffle_client.server);
     assert_int_equal(nm_shuffle_connections_count(shuffle_client.service.connections), 0);
     nm_shuffle_jobs_free(shuffle_client.service.jobs);
-    nm_shuffle_checked_free(shuffle_client.service.dirs.checked);
+    nm_shuffle_index_cache_free(shuffle_client.service.dirs.index_cache);
     nm_shuffle_connections_free(shuffle_client.service.connections);
     free((char *)shuffle_client.service.dirs.names[0]);
     shuffle_fixture_done(&shuffle_client.fixture);

@@ -47,7 +47,7 @@ static struct nm_shuffle_lengths lengths[3];
 static int find_range(uint32_t first, uint32_t n)
 {
     return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){first, n},
-                                  NULL, lengths, &output);
+                                  NULL, lengths, &output, NULL);
 }
 
 static int find(uint32_t reduce)
@@ -80,7 +80,28 @@ static void test_an_output_is_found(void **state)
     assert_int_equal(find(3), -ERANGE);
     assert_int_equal(find(UINT32_MAX), -ERANGE);
     assert_int_equal(nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(1)),
-                                            (struct nm_shuffle_range){0, 1}, NULL, lengths, &output), -ENOENT);
+                                            (struct nm_shuffle_range){0, 1}, NULL, lengths, &output, NULL),
+                     -ENOENT);
+}
+
+/* The lookup returns the data file open, also if its index is in another directory. */
+static void test_the_data_file_is_opened_once(void **state)
+{
+    char text[16] = "", old[512];
+    int fd = -1;
+
+    (void)state;
+    for (unsigned round = 0; round < 2; round++) {
+        assert_int_equal(nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)),
+                                                (struct nm_shuffle_range){2, 1}, NULL, lengths, &output, &fd), 0);
+        assert_int_equal(pread(fd, text, 9, 5), 9);
+        assert_string_equal(text, "the third");
+        nm_close(fd);
+        snprintf(old, sizeof old, "%s", path_of("file.out.index"));
+        assert_int_equal(nm_mkdir_p(shuffle_fixture_path(&fixture, "a", ATTEMPT(0), ""), 0755), 0);
+        if (round == 0)
+            assert_int_equal(rename(old, shuffle_fixture_path(&fixture, "a", ATTEMPT(0), "file.out.index")), 0);
+    }
 }
 
 static void test_a_range_of_parts_is_found(void **state)
@@ -309,7 +330,7 @@ static int find_range_and_pay(uint32_t n)
 
     spent_bytes = 0;
     return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n},
-                                  &account, lengths, &output);
+                                  &account, lengths, &output, NULL);
 }
 
 static int find_and_pay(void)
@@ -324,7 +345,7 @@ static void test_an_index_is_checked_once_until_it_changes(void **state)
     uint8_t byte = 1;
 
     (void)state;
-    assert_int_equal(nm_shuffle_checked_new(&dirs.checked), 0);
+    assert_int_equal(nm_shuffle_index_cache_new(&dirs.index_cache), 0);
     answer = -EBUSY;
     assert_int_equal(find_and_pay(), -EBUSY);
     assert_int_equal(find_and_pay(), -EBUSY);
@@ -346,30 +367,131 @@ static void test_an_index_is_checked_once_until_it_changes(void **state)
     assert_int_equal(spent_bytes, 3 * 24 + 8);
     assert_int_equal(find_and_pay(), -EBADMSG); /* the result of a failed check isn't remembered */
     assert_int_equal(spent_bytes, 3 * 24 + 8);
-    nm_shuffle_checked_free(dirs.checked);
+    nm_shuffle_index_cache_free(dirs.index_cache);
+    dirs.index_cache = NULL;
 }
 
-/* The number of remembered files is limited. The newest file is always among them. */
-static void test_the_number_of_remembered_files_is_limited(void **state)
+/* Returns how many of the files with these inodes are remembered after all of them were added. The newest file always
+ * is. */
+static unsigned n_remembered(struct nm_shuffle_index_cache *cache, unsigned n, unsigned stride)
 {
-    const unsigned n = 3 * NM_SHUFFLE_CHECKED_MAX;
-    struct nm_shuffle_checked *checked;
     struct stat st = {.st_dev = 7, .st_size = 24};
     unsigned n_known = 0;
 
+    for (unsigned i = 0; i < n; i++) {
+        st.st_ino = 1000 + (ino_t)i * stride;
+        nm_shuffle_index_cache_add(cache, &st, NULL);
+        assert_true(nm_shuffle_index_cache_has(cache, &st));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        st.st_ino = 1000 + (ino_t)i * stride;
+        n_known += nm_shuffle_index_cache_has(cache, &st);
+    }
+    return n_known;
+}
+
+/* The number of remembered files is limited. Below the limit almost all are remembered, also if their inodes are at the
+ * same place of different groups of ext4. */
+static void test_the_number_of_remembered_files_is_limited(void **state)
+{
+    static const unsigned strides[] = {1, 3, 4, 256, 8192, 16384};
+
     (void)state;
-    assert_int_equal(nm_shuffle_checked_new(&checked), 0);
-    for (unsigned i = 0; i < n; i++) {
-        st.st_ino = 1000 + i;
-        nm_shuffle_checked_add(checked, &st);
-        assert_true(nm_shuffle_checked_has(checked, &st));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(strides); i++) {
+        struct nm_shuffle_index_cache *cache;
+
+        assert_int_equal(nm_shuffle_index_cache_new(&cache), 0);
+        assert_true(n_remembered(cache, 3 * NM_SHUFFLE_CACHED_FILES_MAX, strides[i]) <= NM_SHUFFLE_CACHED_FILES_MAX);
+        nm_shuffle_index_cache_free(cache);
+        assert_int_equal(nm_shuffle_index_cache_new(&cache), 0);
+        assert_true(n_remembered(cache, NM_SHUFFLE_CACHED_FILES_MAX / 4, strides[i]) >=
+                    NM_SHUFFLE_CACHED_FILES_MAX / 4 * 95 / 100);
+        nm_shuffle_index_cache_free(cache);
     }
-    for (unsigned i = 0; i < n; i++) {
-        st.st_ino = 1000 + i;
-        n_known += nm_shuffle_checked_has(checked, &st);
+}
+
+/* A content is used instead of the file until the file changes. So it is parsed although the file's bytes are
+ * unreadable here: the test gives the cache a content that differs from the file. */
+static void test_a_content_in_memory_is_used(void **state)
+{
+    struct nm_shuffle_index_content *content;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(nm_shuffle_index_cache_new(&dirs.index_cache), 0);
+    assert_int_equal(find(0), 0);
+    assert_int_equal(stat(path_of("file.out.index"), &st), 0);
+    content = nm_shuffle_index_cache_get(dirs.index_cache, &st);
+    assert_non_null(content);
+    assert_int_equal(content->size_bytes, 3 * 24 + 8);
+    content->bytes[23] = 4; /* the first part is one byte shorter */
+    (void)nm_shuffle_index_content_release(content);
+    assert_int_equal(find(0), 0);
+    assert_int_equal(output.part.part_bytes, 4);
+    assert_int_equal(find(3), -ERANGE);
+    assert_int_equal(find_range(0, 3), -EBADMSG); /* the parts are no longer adjacent */
+    assert_int_equal(truncate(path_of("file.out.index"), 79), 0);
+    assert_int_equal(find(0), -EBADMSG);
+    nm_shuffle_index_cache_free(dirs.index_cache);
+    dirs.index_cache = NULL;
+}
+
+/* The checks of the path apply although the content is in memory. */
+static void test_the_checks_of_an_index_in_memory_are_the_same(void **state)
+{
+    char index[512], other[512];
+
+    (void)state;
+    assert_int_equal(nm_shuffle_index_cache_new(&dirs.index_cache), 0);
+    assert_int_equal(find(0), 0);
+    fixture.job.uid++;
+    assert_int_equal(find(0), -EPERM);
+    fixture.job.uid--;
+    snprintf(index, sizeof index, "%s", path_of("file.out.index"));
+    snprintf(other, sizeof other, "%s", path_of("other"));
+    assert_int_equal(rename(index, other), 0);
+    assert_int_equal(symlink("other", index), 0);
+    assert_int_equal(find(0), -ELOOP);
+    assert_int_equal(unlink(index), 0);
+    assert_int_equal(find(0), -ENOENT);
+    nm_shuffle_index_cache_free(dirs.index_cache);
+    dirs.index_cache = NULL;
+}
+
+/* The oldest contents are removed from memory first. A content in use counts towards the memory. */
+static void test_the_memory_for_contents_is_limited(void **state)
+{
+    const uint64_t size = NM_SHUFFLE_CACHED_INDEX_MAX, n = NM_SHUFFLE_CACHED_BYTES_MAX / size;
+    struct nm_shuffle_index_content *all[NM_SHUFFLE_CACHED_BYTES_MAX / NM_SHUFFLE_CACHED_INDEX_MAX], *more;
+    struct nm_shuffle_index_cache *cache;
+    struct stat st = {.st_dev = 7, .st_size = 24};
+
+    (void)state;
+    assert_null(nm_shuffle_index_cache_reserve(NULL, 24));
+    assert_int_equal(nm_shuffle_index_cache_new(&cache), 0);
+    assert_null(nm_shuffle_index_cache_reserve(cache, size + 1));
+    for (st.st_ino = 0; st.st_ino < n; st.st_ino++) {
+        all[st.st_ino] = nm_shuffle_index_cache_reserve(cache, size);
+        assert_non_null(all[st.st_ino]);
+        nm_shuffle_index_cache_add(cache, &st, all[st.st_ino]);
     }
-    assert_int_equal(n_known, NM_SHUFFLE_CHECKED_MAX);
-    nm_shuffle_checked_free(checked);
+    st.st_ino = 0;
+    more = nm_shuffle_index_cache_get(cache, &st);
+    assert_ptr_equal(more, all[0]);
+    (void)nm_shuffle_index_content_release(more);
+    assert_null(nm_shuffle_index_cache_reserve(cache, 24)); /* all memory is in use */
+    assert_null(nm_shuffle_index_cache_get(cache, &st));
+    assert_true(nm_shuffle_index_cache_has(cache, &st));
+    for (unsigned i = 0; i < n; i++)
+        (void)nm_shuffle_index_content_release(all[i]);
+    more = nm_shuffle_index_cache_reserve(cache, size);
+    assert_non_null(more);
+    nm_shuffle_index_cache_add(cache, &st, more);
+    (void)nm_shuffle_index_content_release(more);
+    more = nm_shuffle_index_cache_get(cache, &st);
+    assert_non_null(more);
+    (void)nm_shuffle_index_content_release(more);
+    nm_shuffle_index_cache_free(cache);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -378,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_output_is_found),
+        TEST(test_the_data_file_is_opened_once),
         TEST(test_a_flipped_byte_of_an_index_is_detected),
         TEST(test_a_file_shorter_than_its_index_is_refused),
         TEST(test_an_index_with_wrong_offsets_is_refused),
@@ -392,6 +515,9 @@ int main(void)
         TEST(test_a_directory_that_appears_later_is_used),
         TEST(test_an_index_is_checked_once_until_it_changes),
         TEST(test_the_number_of_remembered_files_is_limited),
+        TEST(test_a_content_in_memory_is_used),
+        TEST(test_the_checks_of_an_index_in_memory_are_the_same),
+        TEST(test_the_memory_for_contents_is_limited),
         TEST(test_a_range_of_parts_is_found),
         TEST(test_a_range_uses_the_index_that_matches_its_data),
     };

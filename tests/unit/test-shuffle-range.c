@@ -50,7 +50,7 @@ static int set_up(void **state)
     service = (struct nm_shuffle_service){
         .port = PORT, .dirs = {.names = {"/no/such/directory", shuffle_fixture_local(&fixture, "a")}, .n = 2}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
-    assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
+    assert_int_equal(nm_shuffle_index_cache_new(&service.dirs.index_cache), 0);
     assert_int_equal(nm_shuffle_connections_new(4, &service.connections), 0);
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &fixture.job), 0);
     shuffle_fixture_output(&fixture, "a", ATTEMPT(0), (const char *const[]){"first", "", "the third", "4", NULL});
@@ -62,7 +62,7 @@ static int tear_down(void **state)
 {
     (void)state;
     nm_shuffle_jobs_free(service.jobs);
-    nm_shuffle_checked_free(service.dirs.checked);
+    nm_shuffle_index_cache_free(service.dirs.index_cache);
     nm_shuffle_connections_free(service.connections);
     free((char *)service.dirs.names[1]);
     shuffle_fixture_done(&fixture);

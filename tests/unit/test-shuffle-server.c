@@ -25,6 +25,29 @@ static void test_an_output_is_sent_with_the_exact_bytes(void **state)
     assert_output_is_sent_to_the_byte();
 }
 
+/* Files that were found stay open until they are sent. Beyond the limit they are opened again. */
+static void test_the_answer_is_the_same_with_any_number_of_kept_files(void **state)
+{
+    (void)state;
+    for (unsigned max = 0; max <= 3; max++) {
+        shuffle_client.service.max_kept_files = max;
+        shuffle_client.service.count.sent_bytes = shuffle_client.service.count.outputs_ok = 0;
+        assert_output_is_sent_to_the_byte();
+        assert_true(all_connections_have_ended());
+        assert_int_equal(shuffle_client.service.n_kept_files, 0);
+    }
+}
+
+/* The second of the two outputs does not exist. */
+static void test_a_refused_request_closes_the_files_that_it_kept(void **state)
+{
+    (void)state;
+    fetch(TARGET "," ATTEMPT(2), signed_for(TARGET "," ATTEMPT(2)));
+    assert_true(reply_begins("HTTP/1.1 500 "));
+    assert_true(all_connections_have_ended());
+    assert_int_equal(shuffle_client.service.n_kept_files, 0);
+}
+
 static void test_an_output_larger_than_all_buffers_is_sent(void **state)
 {
     (void)state;
@@ -230,6 +253,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_output_is_sent_with_the_exact_bytes),
+        TEST(test_the_answer_is_the_same_with_any_number_of_kept_files),
+        TEST(test_a_refused_request_closes_the_files_that_it_kept),
         TEST(test_an_output_larger_than_all_buffers_is_sent),
         TEST(test_a_file_truncated_while_it_is_sent_ends_the_connection),
         TEST(test_a_connection_is_kept_alive),
