@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/writable.h"
@@ -21,6 +22,8 @@
 #define PIECE_BYTES (UINT64_C(1) << 20)
 /* A client that reads more slowly on average occupies a slot that other clients need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
+/* A shorter part is not worth the calls, and the kernel's readahead reads the parts of other reducers with it. */
+#define DROPPED_BYTES_MIN (128u << 10)
 /* Files that one request keeps open between their lookup and their sending. Fetcher requests up to 20 maps. */
 #define KEPT_FILES_PER_REQUEST 32u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
@@ -412,10 +415,30 @@ static ssize_t send_some(const struct request *t, int file, off_t *at, size_t si
     return n;
 }
 
+/* Returns whether a part must be read from the disk, judged by its first byte. */
+static bool is_on_disk(int file, const struct nm_shuffle_part *part)
+{
+    char byte;
+    const struct iovec to = {&byte, 1};
+
+    return preadv2(file, &to, 1, (off_t)part->start_bytes, RWF_NOWAIT) < 0 && errno == EAGAIN;
+}
+
+/* Returns whether to remove a part from the page cache after it was sent. A part that the answer reads from the disk is
+ * usually fetched only once, so the page cache is more useful for other data. A part in the page cache stays there: its
+ * pages may be dirty, and then posix_fadvise() would not remove them, but start their write-back and wait for all CPUs
+ * (lru_add_drain_all()). A retry finds it there. The kernel reclaims such pages first, and they are freed with the
+ * file. */
+static bool must_drop(const struct nm_shuffle_service *s, int file, const struct nm_shuffle_part *part)
+{
+    return s->drops_cache && part->part_bytes >= DROPPED_BYTES_MIN && is_on_disk(file, part);
+}
+
 /* Sends a part. The job is charged for each piece before the piece is sent. */
 static int send_part(const struct request *t, int file, const struct nm_shuffle_part *part)
 {
     off_t at = (off_t)part->start_bytes, paid = at, end = at + (off_t)part->part_bytes;
+    const bool drop = must_drop(t->service, file, part);
 
     while (at < end) {
         const uint64_t piece_bytes = NM_MIN((uint64_t)(end - paid), PIECE_BYTES);
@@ -437,8 +460,8 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
         if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;
     }
-    /* The data are usually fetched only once, so the page cache is more useful for other data. */
-    (void)posix_fadvise(file, (off_t)part->start_bytes, (off_t)part->part_bytes, POSIX_FADV_DONTNEED);
+    if (drop)
+        (void)posix_fadvise(file, (off_t)part->start_bytes, (off_t)part->part_bytes, POSIX_FADV_DONTNEED);
     return 0;
 }
 

@@ -18,6 +18,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shuffle/jobs.h"
@@ -37,6 +38,7 @@ struct nm_shuffle_service {
     struct nm_shuffle_connections *connections;
     uint16_t port;         /* part of the text that reducers sign */
     uint64_t request_usec; /* timeout for receiving a whole request */
+    bool drops_cache;      /* parts that were read from the disk are removed from the page cache after they are sent */
     /* files that requests have found and not sent yet, and their limit; a request beyond it opens its files twice */
     atomic_uint n_kept_files;
     unsigned max_kept_files;

@@ -27,6 +27,7 @@ static const char help[] =
     "  --listen=ADDRESS:PORT    listen here; PORT alone: at all addresses (default 13562)\n"
     "  --max-connections=N      maximum, 1 to 8192 (default 1024); one user gets at most half\n"
     "  --user=NAME              run as this user, with only the capability to read all files\n"
+    "  --keep-page-cache        do not remove outputs that were read from a disk from the page cache\n"
     "  --help, --version\n";
 
 #define AT(member) offsetof(struct nm_shuffle_options, member)
@@ -37,6 +38,7 @@ static const struct nm_option table[] = {
     NM_OPTION_VALUE('\0', "max-connections", "N",
                     NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 8192", 1, 8192), AT(max_connections)),
     NM_OPTION_VALUE('\0', "user", "NAME", &nm_option_any, AT(user)),
+    NM_OPTION_FLAG('\0', "keep-page-cache", AT(keeps_cache)),
     NM_OPTION_PRINT('h', "help", help),
     NM_OPTION_PRINT('\0', "version", "nm-shuffle " NM_VERSION "\n"),
     {0},
@@ -105,6 +107,7 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
 {
     _cleanup_(service_done) struct nm_shuffle_service s = {
         .request_usec = NM_SHUFFLE_REQUEST_USEC,
+        .drops_cache = !o->keeps_cache,
         .max_kept_files = max_kept_files(o->max_connections),
     };
     _cleanup_(nm_shuffle_server_freep) struct nm_shuffle_server *server = NULL;

@@ -3,6 +3,7 @@
 
 /* nm-shuffle without main(): its command line, and its run. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,6 +11,7 @@ struct nm_shuffle_options {
     const char *listen;
     uint32_t max_connections;
     const char *user; /* NULL: keep the current user */
+    bool keeps_cache; /* parts of files stay in the page cache after they are sent */
     char **dirs;      /* local directories, NULL-terminated, at least one directory */
 };
 

@@ -228,7 +228,7 @@ test_pagewalk_wraps = fork waitpid
 test_yarn_launcher_wraps = clock_gettime
 test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
-test_shuffle_refusing_wraps = accept4 pthread_create poll sendfile
+test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
 

@@ -26,7 +26,7 @@ int shuffle_client_set_up(void **state)
     (void)state;
     shuffle_fixture_new(&shuffle_client.fixture);
     shuffle_client.service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
-                                          .max_kept_files = 8,
+                                          .max_kept_files = 8, .drops_cache = true,
                                           .dirs = {.names = {shuffle_fixture_local(&shuffle_client.fixture, "a")},
                                                    .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&shuffle_client.service.jobs), 0);

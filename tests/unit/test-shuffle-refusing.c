@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The server for map outputs when accept4(), pthread_create(), poll() or sendfile() fails. */
+/* The server for map outputs when accept4(), pthread_create(), poll(), preadv2() or sendfile() fails. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,8 @@
 static int set_up(void **state)
 {
     test_thread = pthread_self();
-    accept_error = thread_error = poll_error = sendfile_error = 0;
+    accept_error = thread_error = poll_error = preadv2_error = sendfile_error = 0;
+    advices = 0;
     return shuffle_client_set_up(state);
 }
 
@@ -61,6 +62,35 @@ static void test_an_error_of_the_disk_is_not_treated_as_missing_sendfile(void **
     fetch(TARGET, signed_for(TARGET));
     assert_true(reply_begins("HTTP/1.1 200 OK"));
     assert_null(strstr(reply, "first"));
+}
+
+static unsigned advices_for(int error, uint64_t bytes)
+{
+    int fd;
+
+    preadv2_error = error;
+    advices = 0;
+    large_output(bytes);
+    fd = dial();
+    ask(fd, TARGET, signed_for(TARGET));
+    while (receive(fd, sizeof reply - 1) > 0)
+        ;
+    close(fd);
+    assert_true(all_connections_have_ended());
+    return advices;
+}
+
+/* A part is removed from the page cache only if it had to be read from the disk, and if it is large. preadv2() fails
+ * with EAGAIN for such a part. Other errors, as of a file system without RWF_NOWAIT, do not show that. */
+static void test_only_a_large_part_from_the_disk_leaves_the_page_cache(void **state)
+{
+    (void)state;
+    assert_int_equal(advices_for(EAGAIN, 1 << 20), 1);
+    assert_int_equal(advices_for(EAGAIN, 10 << 10), 0);
+    assert_int_equal(advices_for(EOPNOTSUPP, 1 << 20), 0);
+    assert_int_equal(advices_for(0, 1 << 20), 0); /* the file has just been written */
+    shuffle_client.service.drops_cache = false;
+    assert_int_equal(advices_for(EAGAIN, 1 << 20), 0);
 }
 
 /* The connection that can't be accepted stays in the kernel's queue, so poll() would wake the accepting thread again
@@ -124,6 +154,7 @@ int main(void)
         TEST(test_without_sendfile_the_answer_has_the_same_bytes),
         TEST(test_without_sendfile_a_large_output_is_sent_and_a_truncated_one_ends_the_connection),
         TEST(test_an_error_of_the_disk_is_not_treated_as_missing_sendfile),
+        TEST(test_only_a_large_part_from_the_disk_leaves_the_page_cache),
         TEST(test_the_accepting_thread_pauses_after_a_failed_accept),
         TEST(test_a_connection_for_which_no_thread_can_be_made_is_closed),
         TEST(test_the_accepting_thread_pauses_after_a_failed_poll),

@@ -83,6 +83,28 @@ static void test_without_a_manager_nm_shuffle_gets_a_nice_value(void **state)
     assert_non_null(strstr(last_message, "nm-shuffle runs at nice 10, because this host has no CPU weights"));
 }
 
+static bool has_argument(const char *argument)
+{
+    char path[40], text[2000];
+    size_t size = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)find_child());
+    assert_int_equal(nm_read_file_at(AT_FDCWD, path, text, sizeof text, &size), 0);
+    return memmem(text, size, argument, strlen(argument) + 1);
+}
+
+/* Hadoop's default removes outputs from the page cache. */
+static void test_the_page_cache_is_kept_on_request(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_false(has_argument("--keep-page-cache"));
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    w->settings->shuffle_drops_cache = false;
+    start_service(w);
+    assert_true(has_argument("--keep-page-cache"));
+}
+
 static void test_a_port_of_the_shuffle_that_is_in_use_is_reported(void **state)
 {
     struct fixture *w = *state;
@@ -170,6 +192,7 @@ int main(void)
         TEST(test_invalid_data_of_a_job_is_refused),
         TEST(test_jobs_and_port_survive_restarts),
         TEST(test_without_a_manager_nm_shuffle_gets_a_nice_value),
+        TEST(test_the_page_cache_is_kept_on_request),
         TEST(test_a_port_of_the_shuffle_that_is_in_use_is_reported),
         TEST(test_an_invalid_saved_port_is_ignored),
         TEST(test_a_saved_port_that_another_process_uses_is_replaced),

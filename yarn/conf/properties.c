@@ -252,5 +252,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Port at which reducers fetch map outputs. 0: any free port."},
     {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),
      .meaning = "Maximum number of connections from reducers. 0: 8192."},
+    {"mapreduce.shuffle.manage.os.cache", NM_YARN_BOOL, FIELD(shuffle_drops_cache), "true",
+     .meaning = "Map outputs that must be read from a disk are removed from the page cache after they are sent. "
+                "Outputs in the page cache stay there."},
 };
 const size_t nm_yarn_n_keys = NM_ARRAY_SIZE(nm_yarn_keys);

@@ -101,6 +101,7 @@ struct nm_yarn_settings {
     bool debug_info;
 
     int64_t shuffle_port, shuffle_max_connections;
+    bool shuffle_drops_cache;
 
     /* The proxy for application masters. */
     bool proxy;       /* the proxy is enabled; always true if `distributed` is true */

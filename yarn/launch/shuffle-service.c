@@ -150,7 +150,7 @@ static int start(struct nm_yarn_shuffle *s)
     const struct nm_yarn_settings *settings = s->params.settings;
     const int64_t max = settings->shuffle_max_connections > 0 ? settings->shuffle_max_connections : MOST_CONNECTIONS;
     char listen[32], connections[48], user[64];
-    const char *argv[DIRS_MAX + 5], *name = account();
+    const char *argv[DIRS_MAX + 6], *name = account();
     struct nm_yarn_shuffle_process_params p = {
         .event = s->params.event,
         .program_fd = s->program_fd,
@@ -170,6 +170,8 @@ static int start(struct nm_yarn_shuffle *s)
     argv[n++] = "nm-shuffle";
     argv[n++] = listen;
     argv[n++] = connections;
+    if (!settings->shuffle_drops_cache)
+        argv[n++] = "--keep-page-cache";
     if (name)
         argv[n++] = user;
     for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
