@@ -4,6 +4,7 @@ libnm_shuffle_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/cli.c %D%/cli.h \
 	%D%/control.c \
+	%D%/idle.c %D%/idle.h \
 	%D%/index.c %D%/index.h \
 	%D%/index-cache.c %D%/index-cache.h \
 	%D%/jobs.c %D%/jobs.h \

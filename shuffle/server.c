@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shuffle/idle.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/host.h"
@@ -19,6 +20,11 @@
 
 /* Hadoop's timeout for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)
+/* Time for which a thread waits for the next request itself, because a reducer that has more to fetch sends it at once.
+ * A thread is started for a later one. */
+#define STAY_MSEC 20
+/* Interval at which the end of the time of idle connections is checked. */
+#define EXPIRY_MSEC 250
 #define SEND_TIMEOUT_SEC 60
 /* A request uses some 100 KiB of the stack: its decoded query, its plan, and the buffer of send_some(). */
 #define STACK_BYTES (256u << 10)
@@ -29,12 +35,15 @@
 struct nm_shuffle_server {
     struct nm_shuffle_service *service;
     int listener, stop[2];
+    struct nm_shuffle_idle *idle;
     pthread_t acceptor;
     pthread_attr_t connection_attr;
 };
 
 /* All memory of a connection except its stack. The buffer fits the longest head; requests have no body. */
 struct connection {
+    struct nm_shuffle_idle_entry idle; /* with the deadline for the next head */
+    struct nm_shuffle_server *server;
     struct nm_shuffle_service *service;
     int fd;
     unsigned slot;
@@ -47,9 +56,9 @@ struct connection {
 
 /* Reads until the head is complete. Returns 0 if the other side closed, -EMSGSIZE if the head is too long. The timeout
  * applies to the whole head, so that a client cannot extend it with one byte a second. */
-static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
+static int read_head(struct connection *c, size_t *ret_size)
 {
-    uint64_t deadline = nm_now_usec() + wait_usec;
+    const uint64_t deadline = c->idle.deadline_usec;
 
     for (;;) {
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
@@ -104,33 +113,75 @@ static void linger(struct connection *c)
     }
 }
 
-/* Serves a connection. The first request has a timeout of its own; the timeout between requests was announced to the
- * client. */
+/* Ends a connection, which no thread serves any more. */
+static void end(struct connection *c)
+{
+    struct nm_shuffle_connections *connections = c->service->connections;
+    unsigned slot = c->slot;
+
+    free(c);
+    /* from here on, a thread that waits for the end of the last connection may free all other data */
+    nm_shuffle_connections_leave(connections, slot);
+}
+
+/* Returns whether the next request, or a part of it, arrives soon. */
+static bool has_more(const struct connection *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+
+    return c->received > 0 || poll(&p, 1, STAY_MSEC) > 0;
+}
+
+/* Serves a connection until it becomes idle. The first request has a timeout of its own; the timeout between requests
+ * was announced to the client. */
 static void *serve(void *arg)
 {
     struct connection *c = arg;
-    struct nm_shuffle_connections *connections = c->service->connections;
-    unsigned slot = c->slot;
-    uint64_t wait_usec = c->service->request_usec;
     size_t size;
     int r;
 
-    while ((r = read_head(c, wait_usec, &size)) > 0 && (r = answer_head(c, size)) == 0)
-        wait_usec = IDLE_USEC;
+    while ((r = read_head(c, &size)) > 0 && (r = answer_head(c, size)) == 0) {
+        c->idle.is_first = false;
+        c->idle.deadline_usec = nm_now_usec() + IDLE_USEC;
+        if (!has_more(c) && nm_shuffle_idle_add(c->server->idle, &c->idle) == 0)
+            return NULL; /* another thread may serve the connection already */
+    }
     if (r == -EMSGSIZE)
         r = nm_shuffle_refuse(c->fd, NM_SHUFFLE_HEAD_TOO_LARGE, "The request is too long\n");
     if (r > 0)
         linger(c);
-    free(c);
-    /* from here on, a thread that waits for the end of the last connection may free all other data */
-    nm_shuffle_connections_leave(connections, slot);
+    end(c);
     return NULL;
+}
+
+/* Starts a thread for a connection that has received something. */
+static void begin_serving(struct connection *c)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, &c->server->connection_attr, serve, c) != 0)
+        end(c);
+}
+
+static struct connection *connection_of(struct nm_shuffle_idle_entry *entry)
+{
+    return NM_CONTAINER_OF(entry, struct connection, idle);
+}
+
+static void serve_idle(struct nm_shuffle_idle *idle)
+{
+    struct nm_shuffle_idle_entry *entry;
+
+    while ((entry = nm_shuffle_idle_ready(idle)))
+        begin_serving(connection_of(entry));
+    while ((entry = nm_shuffle_idle_expired(idle, nm_now_usec())))
+        end(connection_of(entry));
 }
 
 /* ---- accepting connections ---------------------------------------------------------------- */
 
-/* Takes ownership of the accepted descriptor in all cases. No thread is started for a connection without a slot, which
- * limits the cost of unauthenticated clients. */
+/* Takes ownership of the accepted descriptor in all cases. A connection gets a thread when it has sent something, and
+ * only if it has a slot, which limits the cost of unauthenticated clients. */
 static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};
@@ -138,7 +189,6 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     _cleanup_free_ struct connection *c = malloc(sizeof *c);
     struct nm_shuffle_service *s = server->service;
     char host[NM_PEER_NAME_SIZE];
-    pthread_t thread;
     unsigned slot;
     int r;
 
@@ -151,12 +201,15 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
         atomic_fetch_add(&s->count.refused, 1);
         return r;
     }
+    c->server = server;
     c->service = s;
     c->fd = STEAL_FD(fd); /* the slot owns the descriptor from here on */
     c->slot = slot;
     c->spare = r == NM_SHUFFLE_CONNECTIONS_E_SPARE;
     c->received = 0;
-    r = -pthread_create(&thread, &server->connection_attr, serve, c);
+    c->idle = (struct nm_shuffle_idle_entry){
+        .fd = c->fd, .is_first = true, .deadline_usec = nm_now_usec() + s->request_usec};
+    r = nm_shuffle_idle_add(server->idle, &c->idle);
     if (r < 0) {
         nm_shuffle_connections_leave(s->connections, slot);
         return r;
@@ -180,21 +233,35 @@ static bool is_of_the_connection(int error)
     return false;
 }
 
-/* Accepts connections. Without descriptors or memory the loop would spin, because the waiting connection stays in the
- * queue. So the thread pauses, and checks during the pause whether it must end. */
+/* Accepts a connection. Returns an error if the next accept would fail again. */
+static int accept_one(struct nm_shuffle_server *server)
+{
+    struct sockaddr_storage from = {0};
+    socklen_t size = sizeof from;
+    int r, fd = accept4(server->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return is_of_the_connection(errno) ? 0 : -errno;
+    r = begin(server, fd, &from);
+    return r == -EBUSY || r == -ECANCELED ? 0 : r;
+}
+
+/* Accepts connections, and waits for the requests of idle ones. Without descriptors or memory the loop would spin,
+ * because the waiting connection stays in the queue. So the thread pauses, and checks during the pause whether it must
+ * end. */
 static void *accept_all(void *arg)
 {
     struct nm_shuffle_server *server = arg;
-    struct pollfd p[2] = {{.fd = server->listener, .events = POLLIN}, {.fd = server->stop[0], .events = POLLIN}};
+    struct pollfd p[3] = {{.fd = server->listener, .events = POLLIN},
+                          {.fd = server->stop[0], .events = POLLIN},
+                          {.fd = nm_shuffle_idle_fd(server->idle), .events = POLLIN}};
     char byte;
     const struct timespec pause = {.tv_nsec = EXHAUSTED_PAUSE_MSEC * 1000 * 1000};
 
     for (;;) {
-        struct sockaddr_storage from = {0};
-        socklen_t size = sizeof from;
-        int fd, r = 0;
+        const bool has_any = nm_shuffle_connections_count(server->service->connections) > 0;
 
-        if (poll(p, NM_ARRAY_SIZE(p), -1) < 0) {
+        if (poll(p, NM_ARRAY_SIZE(p), has_any ? EXPIRY_MSEC : -1) < 0) {
             if (errno != EINTR)
                 (void)nanosleep(&pause, NULL); /* no memory: an exit would leave the socket unserved */
             if (read(server->stop[0], &byte, 1) == 0)
@@ -203,12 +270,8 @@ static void *accept_all(void *arg)
         }
         if (p[1].revents)
             return NULL;
-        fd = accept4(server->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
-        if (fd >= 0)
-            r = begin(server, fd, &from);
-        else if (!is_of_the_connection(errno))
-            r = -errno;
-        if (r < 0 && r != -EBUSY && r != -ECANCELED && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)
+        serve_idle(server->idle);
+        if (p[0].revents && accept_one(server) < 0 && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)
             return NULL;
     }
 }
@@ -305,8 +368,10 @@ int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, str
     pthread_attr_init(&server->connection_attr);
     pthread_attr_setstacksize(&server->connection_attr, STACK_BYTES);
     pthread_attr_setdetachstate(&server->connection_attr, PTHREAD_CREATE_DETACHED);
-    r = -pthread_create(&server->acceptor, NULL, accept_all, server);
+    if ((r = nm_shuffle_idle_new(&server->idle)) == 0)
+        r = -pthread_create(&server->acceptor, NULL, accept_all, server);
     if (r < 0) {
+        nm_shuffle_idle_free(server->idle);
         pthread_attr_destroy(&server->connection_attr);
         nm_close(server->stop[0]);
         nm_close(server->stop[1]);
@@ -319,11 +384,17 @@ int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, str
 
 struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *server)
 {
+    struct nm_shuffle_idle_entry *entry;
+
     if (!server)
         return NULL;
     nm_close(server->stop[1]); /* the acceptor sees end-of-file on the pipe */
     pthread_join(server->acceptor, NULL);
+    nm_shuffle_idle_close(server->idle);
+    while ((entry = nm_shuffle_idle_expired(server->idle, UINT64_MAX)))
+        end(connection_of(entry));
     nm_shuffle_connections_close(server->service->connections);
+    nm_shuffle_idle_free(server->idle);
     nm_close(server->stop[0]);
     nm_close(server->listener);
     pthread_attr_destroy(&server->connection_attr);

@@ -4,8 +4,9 @@
 /*
  * The two inputs of nm-shuffle: connections of reducers, and commands of nmd.
  *
- * The server accepts connections and starts a thread for each, because disk and network block. All data of a thread are
- * on its stack.
+ * Requests are served by threads, because disk and network block. All data of a thread are on its stack. One thread
+ * accepts connections, waits for the requests of all idle ones, and starts the other threads: a reducer keeps its
+ * connection open between its requests, and an idle thread takes the memory of its stack.
  */
 
 #include <stdio.h>

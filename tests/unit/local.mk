@@ -43,8 +43,8 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-report \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
-shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-refusing \
-	%D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
+shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-range \
+	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \

@@ -122,6 +122,7 @@ static void test_a_connection_for_which_no_thread_can_be_made_is_closed(void **s
     (void)state;
     thread_error = EAGAIN;
     fd = dial();
+    ask(fd, TARGET, signed_for(TARGET));
     assert_int_equal(receive(fd, 1), 0);
     close(fd);
     assert_true(all_connections_have_ended());

@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,11 +20,73 @@
 #include "shuffle-client.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 static void test_an_output_is_sent_with_the_exact_bytes(void **state)
 {
     (void)state;
     assert_output_is_sent_to_the_byte();
+}
+
+static unsigned n_threads(void)
+{
+    char text[4096];
+    const char *at;
+    unsigned n = 0;
+
+    assert_int_equal(nm_read_file_at(AT_FDCWD, "/proc/self/status", text, sizeof text, NULL), 0);
+    at = strstr(text, "Threads:");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "Threads: %u", &n), 1);
+    return n;
+}
+
+static bool has_threads(unsigned n)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (n_threads() != n && nm_now_usec() < deadline_usec)
+        assert_int_equal(usleep(1000), 0);
+    return n_threads() == n;
+}
+
+/* Reads an answer that ends with the part "first". */
+static void receive_first(int fd)
+{
+    size_t size = 0;
+
+    while (size < 5 || memcmp(reply + size - 5, "first", 5) != 0) {
+        ssize_t n = recv(fd, reply + size, sizeof reply - size, 0);
+
+        assert_true(n > 0);
+        size += (size_t)n;
+    }
+    assert_true(reply_begins("HTTP/1.1 200 OK\r\n"));
+}
+
+/* A connection has a thread only while it has a request. Afterwards it can still be used. */
+static void test_an_idle_connection_has_no_thread(void **state)
+{
+    const char *target = TARGET "&keepAlive=true";
+    const unsigned before = n_threads();
+    int idle[2] = {dial(), dial()};
+
+    (void)state;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < NM_ARRAY_SIZE(idle); i++) {
+            ask(idle[i], target, signed_for(target));
+            receive_first(idle[i]);
+        }
+        assert_true(has_threads(before));
+    }
+    assert_int_equal(nm_shuffle_connections_count(shuffle_client.service.connections), 2);
+    close(idle[0]); /* the server closes the other one when it is freed */
+    while (nm_shuffle_connections_count(shuffle_client.service.connections) > 1)
+        assert_int_equal(usleep(1000), 0);
+    assert_int_equal(shuffle_client.service.count.outputs_ok, 6);
+    shuffle_client.server = nm_shuffle_server_free(shuffle_client.server);
+    assert_int_equal(recv(idle[1], reply, sizeof reply, 0), 0);
+    close(idle[1]);
 }
 
 /* Files that were found stay open until they are sent. Beyond the limit they are opened again. */
@@ -253,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_output_is_sent_with_the_exact_bytes),
+        TEST(test_an_idle_connection_has_no_thread),
         TEST(test_the_answer_is_the_same_with_any_number_of_kept_files),
         TEST(test_a_refused_request_closes_the_files_that_it_kept),
         TEST(test_an_output_larger_than_all_buffers_is_sent),
