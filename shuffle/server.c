@@ -6,6 +6,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -185,6 +186,7 @@ static void serve_idle(struct nm_shuffle_idle *idle)
 static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};
+    const int on = 1;
     _cleanup_close_ int fd = accepted;
     _cleanup_free_ struct connection *c = malloc(sizeof *c);
     struct nm_shuffle_service *s = server->service;
@@ -195,6 +197,8 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     if (!c)
         return -ENOMEM;
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    /* the end of an answer would wait for the other side's delayed acknowledgement, 40 ms */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     nm_peer_name(from, host, sizeof host);
     r = nm_shuffle_connections_enter(s->connections, fd, host, &slot);
     if (r < 0) {
