@@ -59,9 +59,23 @@ static int write_spare(const char *text)
     return RET_NERRNO(renameat(NM_SHIM_FD_DIR, SPARE_FILE, NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE));
 }
 
+/* Writes the record of the start into the gate's file, and gives the complete file a second name. So this record needs
+ * no file of its own, and the record of the end replaces only a name. If each container deleted a file, all starts
+ * would become slower: for each new file, ext4 skips the inodes that were freed in the last minutes, one by one. */
+static int write_started(const char *text)
+{
+    int r = nm_write_file_at(NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE, text);
+
+    if (r < 0)
+        return r;
+    return RET_NERRNO(linkat(NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE, NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, 0));
+}
+
+/* Uses a new file if the reserved file or the gate's file can't be used, for example if the file system has no hard
+ * links. */
 static int write_record(const char *text)
 {
-    if (record.phase == NM_LAUNCH_ENDED && write_spare(text) == 0)
+    if ((record.phase == NM_LAUNCH_ENDED ? write_spare(text) : write_started(text)) == 0)
         return 0;
     return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600);
 }

@@ -218,7 +218,9 @@ int nm_launch_watch(struct nm_launch *l)
 
 static void watch_dir(struct nm_launch *l)
 {
-    int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_MOVED_TO | IN_ONLYDIR, on_inotify, l);
+    /* the shim makes the record by a hard link to a complete file, or by a rename */
+    int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR, on_inotify,
+                                 l);
 
     if (r < 0)
         nm_warning("%s can't be watched: %s; ignoring", l->dir, strerror(-r));

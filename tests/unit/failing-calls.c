@@ -69,6 +69,7 @@ WRAP_INT(fsync, (int fd), fd)
 WRAP_INT(ftruncate, (int fd, off_t size), fd, size)
 WRAP_INT(getresuid, (uid_t *r, uid_t *e, uid_t *s), r, e, s)
 WRAP_INT(getrlimit, (int what, struct rlimit *limit), what, limit)
+WRAP_INT(linkat, (int from_fd, const char *from, int to_fd, const char *to, int flags), from_fd, from, to_fd, to, flags)
 WRAP_INT(memfd_create, (const char *name, unsigned flags), name, flags)
 WRAP_INT(mount, (const char *what, const char *where, const char *type, unsigned long flags, const void *data), what,
          where, type, flags, data)

@@ -194,7 +194,7 @@ fail_files_wraps = access mkdir mkdirat fstat fstatat chmod fchmod fchmodat fcho
 	fstatvfs pread write fdopendir opendir fcntl pipe2 fork pidfd_open dup2 dup3 chdir open_memstream fclose \
 	fstat64 fstatat64 fstatvfs64 pread64 fcntl64 open64 openat64
 failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsync ftruncate getresuid getrlimit \
-	ioctl memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send setgroups setns \
+	ioctl linkat memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send setgroups setns \
 	setresgid setresuid setsid signalfd socketpair syscall unlinkat unshare wait4 waitpid write
 persistent_cgroups_wraps = nm_cgroup_backend_new
 # The tests put the clock forward instead of waiting for deadlines of a minute. They test root's service manager and a user's.

@@ -27,8 +27,8 @@ static const struct failing_call plain_failures[] = {
     {"fork", EAGAIN},     {"setsid", EPERM},    {"socketpair", EMFILE}, {"prctl", EPERM},    {"syscall", EPERM},
     {"setgroups", EPERM}, {"chdir", EACCES},    {"setresgid", EAGAIN},  {"fchdir", EACCES},  {"setresuid", EAGAIN},
     {"write", ENOSPC},    {"pwrite", ENOSPC},   {"getresuid", EFAULT},  {"renameat", EIO},   {"ftruncate", EIO},
-    {"fsync", EIO},       {"send", EPIPE},      {"recv", ECONNRESET},   {"recv", EINTR},     {"read", EINTR},
-    {"poll", EINTR},      {"waitpid", EINTR},   {"getrlimit", EPERM},
+    {"linkat", EPERM},    {"fsync", EIO},       {"send", EPIPE},      {"recv", ECONNRESET},   {"recv", EINTR},
+    {"read", EINTR},      {"poll", EINTR},      {"waitpid", EINTR},   {"getrlimit", EPERM},
 };
 
 static void test_the_reported_end_of_a_plain_launch_is_true_after_each_failure(void **state)

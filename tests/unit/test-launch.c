@@ -607,6 +607,42 @@ static void test_a_command_ends_with_its_killed_shim(void **state)
     wait_until_dead(w->started.pid); /* the command ends with its shim */
 }
 
+static struct stat stat_in(const struct fixture *w, const char *name)
+{
+    struct stat st;
+    char path[160];
+
+    (void)snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    assert_int_equal(lstat(path, &st), 0);
+    return st;
+}
+
+/* The record of the start is a second name of the gate's file. So a container creates a file less, and its end deletes
+ * no file. */
+static void test_the_record_of_the_start_is_in_the_gates_file(void **state)
+{
+    struct fixture *w = *state;
+    struct stat gate, record;
+    struct nm_launch_record r;
+
+    set_argv(w, (char *)"sleep", (char *)"1000");
+    assert_int_equal(launch(w), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_started);
+    gate = stat_in(w, "gate");
+    record = stat_in(w, "record");
+    assert_int_equal(record.st_ino, gate.st_ino);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
+    assert_int_equal(r.phase, NM_LAUNCH_STARTED);
+    assert_int_equal(kill(w->started.pid, SIGKILL), 0);
+    wait_for(w, &w->n_ended);
+    record = stat_in(w, "record");
+    assert_int_not_equal(record.st_ino, gate.st_ino);
+    assert_int_equal(stat_in(w, "gate").st_ino, gate.st_ino);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
+    assert_int_equal(r.phase, NM_LAUNCH_ENDED);
+}
+
 #define launch_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -645,6 +681,7 @@ int main(void)
         launch_test(test_a_shim_is_started_although_its_cgroup_is_missing),
         launch_test(test_the_record_of_an_earlier_attempt_is_ignored),
         launch_test(test_a_command_ends_with_its_killed_shim),
+        launch_test(test_the_record_of_the_start_is_in_the_gates_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
