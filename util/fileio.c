@@ -187,15 +187,12 @@ int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode
     return nm_write_bytes_atomic_at(dir_fd, name, text, strlen(text), mode);
 }
 
-int nm_mkdir_p(const char *path, mode_t mode)
+static int make_parents(const char *path, mode_t mode)
 {
     _cleanup_free_ char *copy = strdup(path);
-    struct stat st;
 
     if (!copy)
         return -ENOMEM;
-    if (!*path)
-        return -ENOENT;
     for (char *p = copy + 1; *p; p++) {
         if (*p != '/')
             continue;
@@ -204,12 +201,23 @@ int nm_mkdir_p(const char *path, mode_t mode)
             return -errno;
         *p = '/';
     }
-    if (mkdir(copy, mode) == 0)
-        return 0;
-    if (errno != EEXIST)
-        return -errno;
+    return 0;
+}
+
+int nm_mkdir_p(const char *path, mode_t mode)
+{
+    int r = RET_NERRNO(mkdir(path, mode));
+    struct stat st;
+
+    if (r == -ENOENT && *path) { /* usually, all parents exist */
+        r = make_parents(path, mode);
+        if (r >= 0)
+            r = RET_NERRNO(mkdir(path, mode));
+    }
+    if (r != -EEXIST)
+        return r;
     /* An existing path must be a directory, or a symlink to one. */
-    if (stat(copy, &st) < 0)
+    if (stat(path, &st) < 0)
         return -errno;
     return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
