@@ -357,8 +357,10 @@ bool nm_launch_has_descriptors(uint64_t *ret_limit)
 
     while (n < RESERVE && (fds[n] = n > 0 ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : open("/", O_PATH | O_CLOEXEC)) >= 0)
         n++;
-    for (int i = 0; i < n; i++)
-        (void)close(fds[i]);
+    /* As a rule, the numbers are adjacent: the kernel returns the lowest free number. */
+    if (n == 0 || fds[n - 1] - fds[0] != n - 1 || close_range((unsigned)fds[0], (unsigned)fds[n - 1], 0) < 0)
+        for (int i = 0; i < n; i++)
+            (void)close(fds[i]);
     (void)getrlimit(RLIMIT_NOFILE, &rl);
     *ret_limit = rl.rlim_cur;
     return n == RESERVE;
