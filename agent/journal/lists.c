@@ -257,6 +257,7 @@ int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
     nm_command_shorten(&c->command, NM_ENDED_COMMAND_BYTES);
     c->view.owner = NULL;
     m->ended.all[m->ended.n++] = c;
+    m->ended.log_bytes += c->log_bytes;
     if (c->keep_result) {
         m->ended.n_results++;
         m->ended.results_bytes += c->blob.bytes;
@@ -374,6 +375,7 @@ static void drop(struct nm_manager *m, struct nm_container *const *c, size_t n)
         NM_FAULT("row-deleted");
         (void)tdelete(c[i], &m->live.by_id, by_id_cmp);
         nm_files_drop(m, c[i]->id);
+        m->ended.log_bytes -= c[i]->log_bytes;
         nm_container_free(c[i]);
     }
 }

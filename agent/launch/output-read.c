@@ -24,26 +24,28 @@ struct found {
     uint64_t older; /* the largest BASE; after a crash, there may be a file with a smaller BASE */
 };
 
+static void note_older(const char *stream, const char *name, struct found *f)
+{
+    uint64_t base;
+
+    if (!nm_output_parse_older(stream, name, &base))
+        return;
+    f->older = f->has_older ? NM_MAX(f->older, base) : base;
+    f->has_older = true;
+}
+
 static int find_files(int dir_fd, const char *stream, struct found *ret)
 {
     _cleanup_closedir_ DIR *dir = NULL;
+    const struct dirent *de;
     struct found f = {0};
-    uint64_t base;
     int r = nm_opendir_at(dir_fd, &dir);
 
     if (r < 0)
         return r;
     f.has_newest = faccessat(dir_fd, stream, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    for (unsigned n = 0; n < ENTRIES_MAX; n++) {
-        const struct dirent *de = readdir(dir);
-
-        if (!de)
-            break;
-        if (nm_output_parse_older(stream, de->d_name, &base)) {
-            f.older = f.has_older ? NM_MAX(f.older, base) : base;
-            f.has_older = true;
-        }
-    }
+    for (unsigned n = 0; n < ENTRIES_MAX && (de = readdir(dir)); n++)
+        note_older(stream, de->d_name, &f);
     *ret = f;
     return 0;
 }
@@ -187,21 +189,30 @@ static uint64_t disk_bytes(int dir_fd, const char *name)
                : 0;
 }
 
+static uint64_t stream_disk_bytes(int dir_fd, const char *stream, const struct found *f)
+{
+    char name[NM_OUTPUT_NAME_SIZE], times[NM_OUTPUT_TIMES_NAME_SIZE];
+
+    nm_output_times_name(stream, times);
+    nm_output_older_name(stream, f->older, name);
+    return disk_bytes(dir_fd, times) + disk_bytes(dir_fd, stream) + (f->has_older ? disk_bytes(dir_fd, name) : 0);
+}
+
+/* Reads the directory once for all streams, because this function is called at the end of each container. */
 uint64_t nm_output_disk_bytes(int dir_fd)
 {
+    _cleanup_closedir_ DIR *dir = NULL;
+    struct found f[NM_OUTPUT_N_STREAMS] = {0};
+    const struct dirent *de;
     uint64_t sum = 0;
 
-    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
-        char name[NM_OUTPUT_NAME_SIZE], times[NM_OUTPUT_TIMES_NAME_SIZE];
-        struct found f;
-
-        if (find_files(dir_fd, nm_output_streams[i], &f) < 0)
-            continue;
-        nm_output_times_name(nm_output_streams[i], times);
-        sum += disk_bytes(dir_fd, times);
-        nm_output_older_name(nm_output_streams[i], f.older, name);
-        sum += disk_bytes(dir_fd, nm_output_streams[i]) + (f.has_older ? disk_bytes(dir_fd, name) : 0);
-    }
+    if (nm_opendir_at(dir_fd, &dir) < 0)
+        return 0;
+    for (unsigned n = 0; n < ENTRIES_MAX && (de = readdir(dir)); n++)
+        for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
+            note_older(nm_output_streams[i], de->d_name, &f[i]);
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
+        sum += stream_disk_bytes(dir_fd, nm_output_streams[i], &f[i]);
     return sum;
 }
 

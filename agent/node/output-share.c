@@ -28,9 +28,11 @@
 
 static int open_dir(const struct nm_manager *m, const char *id)
 {
-    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char path[PATH_MAX];
 
-    return root < 0 ? -errno : RET_NERRNO(openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", m->log_dir, id) >= sizeof path)
+        return -ENAMETOOLONG;
+    return RET_NERRNO(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 static uint64_t measure(const struct nm_manager *m, const char *id)
@@ -40,20 +42,18 @@ static uint64_t measure(const struct nm_manager *m, const char *id)
     return dir < 0 ? 0 : nm_output_disk_bytes(dir);
 }
 
-void nm_output_ended(struct nm_manager *m, struct nm_container *c)
+/* Sets the size of a container's log, and updates the sum of the containers in the list of ended containers. */
+static void set_log_bytes(struct nm_manager *m, struct nm_container *c, uint64_t bytes)
 {
-    c->log_bytes = measure(m, c->id);
-    c->log_measured = true;
+    if (!c->view.owner) /* the container is in that list; lists.c adds the log of a container that it puts there */
+        m->ended.log_bytes = m->ended.log_bytes - c->log_bytes + bytes;
+    c->log_bytes = bytes;
 }
 
-/* Returns the total size of the logs of ended containers. */
-static uint64_t ended_log_bytes(const struct nm_manager *m)
+void nm_output_ended(struct nm_manager *m, struct nm_container *c)
 {
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < m->ended.n; i++)
-        sum += m->ended.all[i]->log_bytes;
-    return sum;
+    set_log_bytes(m, c, measure(m, c->id));
+    c->log_measured = true;
 }
 
 /* Returns the maximum size of a container's log: both streams, and the recorded times of their output. */
@@ -84,7 +84,7 @@ static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
         nm_info("%s has ended, and only the end of its log was kept, because the disk's share for output is needed",
                 c->id);
     /* Truncation of a log is not retried after a failure. */
-    c->log_bytes = r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir);
+    set_log_bytes(m, c, r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir));
     return nm_sub_u64(before, c->log_bytes);
 }
 
@@ -115,7 +115,7 @@ uint64_t nm_output_allowance(struct nm_manager *m)
     uint64_t each = NM_MIN(m->config->output_max_bytes, rest / SHARE_OF_REST);
 
     each = NM_MAX(each, (uint64_t)NM_OUTPUT_MIN_BYTES);
-    all = taken + whole_log(each) + ended_log_bytes(m);
+    all = taken + whole_log(each) + m->ended.log_bytes;
     if (all > share)
         shorten(m, all - share);
     return each;
@@ -148,7 +148,7 @@ void nm_output_tidy(struct nm_manager *m)
             nm_output_ended(m, m->ended.all[i]);
             n++;
         }
-    all = promised(m) + ended_log_bytes(m);
+    all = promised(m) + m->ended.log_bytes;
     if (has_no_room(m, &disk))
         shorten(m, UINT64_MAX);
     else if (all > share)

@@ -192,6 +192,7 @@ struct nm_ended {
     size_t n, size;
     size_t n_results;       /* number of results kept for their owners */
     uint64_t results_bytes; /* size of the data kept with these results */
+    uint64_t log_bytes;     /* total size of the logs, as far as they were measured */
 };
 
 struct nm_apps {
