@@ -36,6 +36,8 @@ enum nm_store_stmt {
     NM_STMT_PUT_VALUE,
     NM_STMT_GET_VALUE,
     NM_STMT_DELETE_VALUE,
+    NM_STMT_BEGIN,
+    NM_STMT_COMMIT,
     NM_STMT_COUNT,
 };
 

@@ -41,6 +41,8 @@ static const char *const statements[NM_STMT_COUNT] = {
     [NM_STMT_PUT_VALUE] = "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)",
     [NM_STMT_GET_VALUE] = "SELECT value FROM key_values WHERE key = ?",
     [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
+    [NM_STMT_BEGIN] = "BEGIN IMMEDIATE",
+    [NM_STMT_COMMIT] = "COMMIT",
 };
 
 /* Column that is not in the struct: the boot under which the row was written. */

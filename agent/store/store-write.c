@@ -158,7 +158,7 @@ int nm_store_begin(struct nm_store *s)
         return 0;
     s->transaction_error = has_backlog(s) ? flush_unless_just_failed(s) : 0;
     if (s->transaction_error == 0)
-        s->transaction_error = nm_store_exec(s->db, "BEGIN IMMEDIATE");
+        s->transaction_error = step(s, s->stmt[NM_STMT_BEGIN]);
     return 0;
 }
 
@@ -172,7 +172,7 @@ int nm_store_commit(struct nm_store *s)
     if (--s->depth > 0)
         return 0;
     if (r == 0)
-        r = nm_store_exec(s->db, "COMMIT");
+        r = step(s, s->stmt[NM_STMT_COMMIT]);
     if (r == 0) {
         nm_store_queue_done(&s->logged);
         return 0;
