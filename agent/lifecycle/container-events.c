@@ -136,7 +136,6 @@ int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg
         return r;
     nm_limits_set_network(l);
     nm_container_events_exclude_shim(l);
-    nm_sample_live(l, nm_now_usec());
     return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "agent/journal/records.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/node.h"
+#include "agent/node/sampling.h"
 #include "util/fault.h"
 #include "util/fnv1a.h"
 #include "util/log.h"
@@ -78,6 +79,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     }
     nm_run_phase_set(&l->phase, nm_launch_is_gone(l->launch) ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED);
     if (kill_pending) {
+        nm_sample_live(l, nm_now_usec());
         nm_kill_all(l);
         return;
     }
@@ -90,6 +92,8 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         (void)nm_close(l->input_fd);
         l->input_fd = 0;
     }
+    /* the command waits neither for its first sample, which only later rates are compared with, nor for the snapshot */
+    nm_sample_live(l, nm_now_usec());
     if (!copied)
         (void)nm_persist_snapshot(l);
 }

@@ -40,8 +40,8 @@ int nm_start_open_shim(struct nm_manager *m);
 
 /* ---- container-events.c ---------------------------------------------------------------------- */
 
-int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg); /* creates watches and sampler;
-                                                                                      takes ownership of cg */
+/* Creates watches and the sampler, and takes ownership of cg. The caller takes the first sample. */
+int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg);
 void nm_container_events_exclude_shim(struct nm_live_container *l); /* excludes the shim's own process from the
                                                                     sampler's figures */
 void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase phase,

@@ -45,6 +45,7 @@
 #include "agent/requests/requests.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/node.h"
+#include "agent/node/sampling.h"
 #include "agent/recovery/recovery-decide.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -343,6 +344,8 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
     c->view.admitted = true;
     if (cg && nm_container_events_attach(l, cg) < 0)
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
+    else if (cg)
+        nm_sample_live(l, nm_now_usec());
     complete_from_snapshot(l, dir);
     shim_gone = adopt_shim(l, dir) == -ESRCH;
     nm_container_events_exclude_shim(l);

@@ -17,6 +17,7 @@
 
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/node/cgroups.h"
+#include "agent/node/sampling.h"
 #include "agent/journal/containers.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
@@ -161,6 +162,7 @@ static void on_created(int result, struct nm_cgroup *cg, const char *message, vo
     (void)message;
     assert_int_equal(result, 0);
     assert_int_equal(nm_container_events_attach(l, cg), 0);
+    nm_sample_live(l, nm_now_usec());
 }
 
 struct nm_live_container *manager_fixture_add(struct manager_fixture *w, const char *name, enum nm_execution_type type,
