@@ -36,9 +36,11 @@ int nm_shuffle_idle_add(struct nm_shuffle_idle *idle, struct nm_shuffle_idle_ent
 
 /* Returns the descriptor that poll() reports as readable when a connection is ready. */
 int nm_shuffle_idle_fd(const struct nm_shuffle_idle *idle);
-/* Removes and returns a connection that is readable or was closed; NULL: there is none. */
+/* Removes from the list, and returns, a connection from which the server can read a request, or which the client has
+ * closed. Returns NULL if there is no such connection. */
 struct nm_shuffle_idle_entry *nm_shuffle_idle_ready(struct nm_shuffle_idle *idle);
-/* Removes and returns a connection whose deadline has passed; NULL: there is none. */
+/* Removes from the list, and returns, a connection whose deadline has passed. Returns NULL if there is no such
+ * connection. */
 struct nm_shuffle_idle_entry *nm_shuffle_idle_expired(struct nm_shuffle_idle *idle, uint64_t now_usec);
 /* Refuses further connections. */
 void nm_shuffle_idle_close(struct nm_shuffle_idle *idle);

@@ -418,7 +418,8 @@ static void run(struct bench *b, char **options)
 
 static struct bench bench;
 
-/* Removes the files also after a failure. Uses rm, because nothing else is in the directory. */
+/* Is called when the benchmark exits, also after a failure. The command rm removes the benchmark's directory with all
+ * files in it: the benchmark has made all of them. */
 static void clean_up(void)
 {
     pid_t pid = fork();

@@ -447,7 +447,8 @@ static void test_the_explanation_of_a_decision_has_all_amounts(void **state)
               "give it a minimum run time (--min-runtime), during which other containers are chosen first.\n");
 }
 
-/* A victim without credit uses none of the resource that is short, so the text gives 0 as the expected credit. */
+/* The victim of this decision uses no CPU, and CPU is short. So the policy expects nothing back from its pause (the
+ * victim has no credit), and the text says so. */
 static void test_the_text_of_a_victim_without_credit_states_that_it_frees_nothing(void **state)
 {
     struct nm_decision d = complete();
