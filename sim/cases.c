@@ -8,11 +8,11 @@
 
 #include "sim/cases.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 
 #include "agent/config/config-keys.h"
 #include "agent/trace.h"
+#include "util/parse.h"
 
 #define SWEEPS_MAX 8
 #define CASES_MAX 200 /* limit for one sweep, because a person can't compare more cases */
@@ -101,18 +101,6 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
                  : 0;
 }
 
-/* Removes surrounding blanks in place. The caller still frees the original pointer. */
-static char *trim(char *s)
-{
-    size_t n;
-
-    while (isspace((unsigned char)*s))
-        s++;
-    for (n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
-        s[n - 1] = '\0';
-    return s;
-}
-
 static int assign(struct nm_config *c, char *text, char **ret_message)
 {
     char *equals = strchr(text, '='), *name, *value, *dot;
@@ -120,8 +108,8 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     if (!equals)
         return nm_fail(ret_message, -EINVAL, "'%s': it must be section.key=value", text);
     *equals = '\0';
-    name = trim(text);
-    value = trim(equals + 1);
+    name = nm_strip(text);
+    value = nm_strip(equals + 1);
     /* replaces '_' in section and key, because no key of nmd.conf has an underscore */
     for (char *p = name; *p; p++)
         *p = *p == '_' ? '-' : *p;
@@ -166,7 +154,7 @@ static int assign_list(struct nm_config *c, char *text, char **ret_message)
     int r = 0;
 
     while (r >= 0 && (part = strsep(&rest, ",")))
-        if (*trim(part))
+        if (*nm_strip(part))
             r = assign(c, part, ret_message);
     return r;
 }
@@ -186,7 +174,7 @@ int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, cons
     colon = strchr(text, ':');
     if (colon && (!strchr(text, '=') || colon < strchr(text, '='))) {
         *colon = '\0';
-        name = trim(text);
+        name = nm_strip(text);
         list = colon + 1;
         sets = spec + (list - text);
         sets += strspn(sets, " ");
@@ -225,14 +213,14 @@ static int parse_sweep(const char *spec, struct sweep *w, char **ret_message)
     if (!equals || equals == w->text || (size_t)(equals - w->text) >= sizeof w->key)
         return nm_fail(ret_message, -EINVAL, "--sweep '%s': it must be key=value,value,...", spec);
     *equals = '\0';
-    (void)snprintf(w->key, sizeof w->key, "%s", trim(w->text));
+    (void)snprintf(w->key, sizeof w->key, "%s", nm_strip(w->text));
     for (rest = equals + 1; (part = strsep(&rest, ","));) {
-        if (!*trim(part))
+        if (!*nm_strip(part))
             return nm_fail(ret_message, -EINVAL, "--sweep '%s': a value is empty", spec);
         if (w->n == NM_ARRAY_SIZE(w->values))
             return nm_fail(ret_message, -EINVAL, "--sweep '%s': more than %zu values", spec,
                            NM_ARRAY_SIZE(w->values));
-        w->values[w->n++] = trim(part);
+        w->values[w->n++] = nm_strip(part);
     }
     return 0;
 }

@@ -202,6 +202,19 @@ int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli)
     return 0;
 }
 
+char *nm_strip(char *s)
+{
+    size_t n;
+
+    assert(s);
+    while (isspace((unsigned char)*s))
+        s++;
+    for (n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
+        ;
+    s[n] = '\0';
+    return s;
+}
+
 #define NAME_MAX_BYTES 63
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
@@ -261,7 +274,7 @@ static void print_seconds(uint64_t tenths, char *buf, size_t size)
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
 {
     const uint64_t minute = 59950000; /* the least duration that would be printed as 60 s */
-    uint64_t s = usec / NM_USEC_PER_SEC;
+    const uint64_t s = usec < minute ? usec / NM_USEC_PER_SEC : NM_MAX(usec / NM_USEC_PER_SEC, UINT64_C(60));
 
     assert(buf && size > 0);
     if (usec < NM_USEC_PER_MSEC)
@@ -270,8 +283,6 @@ const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
         (void)snprintf(buf, size, "%" PRIu64 "ms", usec / NM_USEC_PER_MSEC);
     else if (usec < minute)
         print_seconds((usec + 50000) / 100000, buf, size);
-    else if (s < 60)
-        (void)snprintf(buf, size, "1m00s");
     else if (s < 3600)
         (void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
     else

@@ -32,6 +32,9 @@ int nm_parse_fraction(const char *s, double *ret);
  * thousandths of a vcore. */
 int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli);
 
+/* Removes blanks from both ends in place. The caller still owns and frees the original pointer. */
+char *nm_strip(char *s);
+
 /* Returns whether s may be used in file names, unit names and on terminals: 1 to 63 of [A-Za-z0-9._-], not beginning
  * with '.' or '-'. */
 bool nm_name_is_valid(const char *s);

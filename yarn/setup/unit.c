@@ -225,19 +225,6 @@ static int take_protect(struct nm_setup_unit *u, char *value)
     return 0;
 }
 
-/* Removes blanks from both ends. */
-static char *strip(char *s)
-{
-    size_t n;
-
-    while (isspace((unsigned char)*s))
-        s++;
-    for (n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
-        ;
-    s[n] = '\0';
-    return s;
-}
-
 static int take_assignment(struct nm_setup_unit *u, char *line)
 {
     static const struct {
@@ -255,16 +242,16 @@ static int take_assignment(struct nm_setup_unit *u, char *line)
     if (!value)
         return 0;
     *value++ = '\0';
-    key = strip(line);
+    key = nm_strip(line);
     for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
         if (nm_streq(key, keys[i].key))
-            return keys[i].take(u, strip(value));
+            return keys[i].take(u, nm_strip(value));
     return 0;
 }
 
 static int take_line(struct nm_setup_unit *u, char *line, bool *is_service)
 {
-    line = strip(line);
+    line = nm_strip(line);
     if (*line == '[')
         *is_service = nm_streq(line, "[Service]");
     else if (*is_service)
