@@ -63,6 +63,9 @@ void nm_helper_follow(struct nm_manager *m);
 
 /* ---- leftover-cgroups.c: removal of cgroups without processes --------------------------------- */
 
+/* Takes ownership of the cgroup, also on failure. */
+int nm_cgroup_list_add(struct nm_cgroup_list *l, struct nm_cgroup *cg);
+
 /* Removes the cgroup of a container. Returns 0 also if more cgroups are below it than one call of the backend removes.
  * The rest is removed by nm_cgroups_remove_leftovers(). */
 int nm_cgroups_remove(struct nm_manager *m, const struct nm_cgroup *cg);

@@ -13,21 +13,31 @@
 /* Each cgroup in the list has an open descriptor. Other cgroups remain until nmd is started again. */
 #define MAX_LEFTOVERS 256
 
+int nm_cgroup_list_add(struct nm_cgroup_list *l, struct nm_cgroup *cg)
+{
+    struct nm_cgroup **all = reallocarray(l->all, l->n + 1, sizeof *all);
+
+    if (!all) {
+        nm_cgroup_free(cg);
+        return -ENOMEM;
+    }
+    l->all = all;
+    all[l->n++] = cg;
+    return 0;
+}
+
 /* Keeps a copy, because the owner of cg frees it. */
 static int keep(struct nm_manager *m, const struct nm_cgroup *cg)
 {
-    struct nm_cgroup **all;
+    struct nm_cgroup *copy;
     int r;
 
     if (m->unowned.leftovers.n == MAX_LEFTOVERS)
         return -EBUSY;
-    all = reallocarray(m->unowned.leftovers.all, m->unowned.leftovers.n + 1, sizeof *all);
-    if (!all)
-        return -ENOMEM;
-    m->unowned.leftovers.all = all;
-    r = nm_cgroup_open(cg->path, cg->name, &all[m->unowned.leftovers.n]);
-    m->unowned.leftovers.n += r >= 0;
-    return r == -ENOENT ? 0 : r;
+    r = nm_cgroup_open(cg->path, cg->name, &copy);
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    return nm_cgroup_list_add(&m->unowned.leftovers, copy);
 }
 
 /* Returns whether a live container uses the cgroup again. This container's end removes the cgroup. */

@@ -512,20 +512,13 @@ static void on_directory(const char *id, void *userdata)
 
 static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *id, bool frozen)
 {
-    struct nm_cgroup **p = reallocarray(m->unowned.orphans.all, m->unowned.orphans.n + 1, sizeof *p);
-
     if (frozen)
         (void)nm_cgroup_freeze(cg, false);
     nm_log_container(LOG_WARNING, id, NULL, NM_MESSAGE_FOREIGN,
                      "%s: the cgroup is in the slice, but neither in the journal nor in a container.json; nmd doesn't "
                      "kill it%s. To end it: echo 1 > %s/cgroup.kill",
                      cg->name, frozen ? ", but has thawed it" : "", cg->path);
-    if (!p) {
-        nm_cgroup_free(cg);
-        return;
-    }
-    m->unowned.orphans.all = p;
-    p[m->unowned.orphans.n++] = cg;
+    (void)nm_cgroup_list_add(&m->unowned.orphans, cg);
 }
 
 static void handle_orphans(struct finding *f)
