@@ -60,6 +60,17 @@ stock_build() { # [VERSION]
     [ -z "${1:-}" ] || NMD_TEST_CLASSPATH=$stock_classpath
 }
 
+# Copies the jars of a class path to a directory that the users of jobs can read.
+copy_jars() { # CLASSPATH DIRECTORY
+    local jar
+    local -a jars
+    IFS=: read -r -a jars <<<"$1"
+    for jar in "${jars[@]}"; do
+        cp -n "$jar" "$2/" || return
+    done
+    chmod -R a+rX "$2"
+}
+
 # Restarts the suite in a new network namespace and a new mount namespace, in which servers can listen on all addresses.
 own_network() {
     if [ -z "${NMD_TEST_NAMESPACE:-}" ]; then

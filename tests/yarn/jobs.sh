@@ -78,7 +78,7 @@ jobs_accounts() {
 # with a directory, so masters and tasks get their class path as an option. A suite of another version has an archive if it sets jobs_archive.
 mapred_classes=
 jobs_libraries() {
-    local jar lib=$NMD_TEST_BUILD/java/stock${NMD_TEST_HADOOP:+-$NMD_TEST_HADOOP}/lib
+    local lib=$NMD_TEST_BUILD/java/stock${NMD_TEST_HADOOP:+-$NMD_TEST_HADOOP}/lib
     if [ -e "$lib/classes.jsa" ]; then
         mount --bind -o ro "$lib" /mnt && mount --bind -o ro "$lib" "$shared/lib" || return
         NMD_TEST_CLASSPATH=$shared/lib/*
@@ -86,11 +86,7 @@ jobs_libraries() {
         mapred_classes="-XX:SharedArchiveFile=/mnt/classes.jsa -cp $shared/lib/*:$conf:."
         return
     fi
-    IFS=: read -r -a jars <<<"$stock_classpath"
-    for jar in "${jars[@]}"; do
-        cp -n "$jar" "$shared/lib/" || return
-    done
-    chmod -R a+rX "$shared/lib"
+    copy_jars "$stock_classpath" "$shared/lib"
 }
 # Creates the files that the users of the jobs read (libraries, configuration, names) and the directories that they write to.
 jobs_install() {

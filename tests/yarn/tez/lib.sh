@@ -15,17 +15,7 @@ tez_fetch() {
             mvn -q -B -f "$tez_here/pom.xml" package "-DbuildDirectory=${tez_classpath%/*}" </dev/null
     ) 9>"${tez_classpath%/*}/lock"
 }
-# Copies the jars to a directory that the users of the jobs can read.
-tez_install() {
-    local jar
-    local -a jars
-    mkdir -p "$shared/tez"
-    IFS=: read -r -a jars <"$tez_classpath"
-    for jar in "${jars[@]}"; do
-        cp -n "$jar" "$shared/tez/" || return
-    done
-    chmod -R a+rX "$shared/tez"
-}
+tez_install() { mkdir -p "$shared/tez" && copy_jars "$(cat "$tez_classpath")" "$shared/tez"; }
 
 # Configures Tez to fetch outputs from nm-shuffle instead of reading local disks, and to spill in tasks.
 tez_configure() {
