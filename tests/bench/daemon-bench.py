@@ -57,6 +57,14 @@ class Connection(http.client.HTTPConnection):
         return json.loads(text)
 
 
+def program(build, name):
+    """Returns the path of a program in a build directory. Other commits may have it in another folder."""
+    for path in (build / folder / name for folder in ("nmd", "nmctl", "sim", ".", "agent")):
+        if path.is_file():
+            return path
+    raise SystemExit(f"there is no {name} in {build}: build it first")
+
+
 class Node:
     def __init__(self, build, *conf, options=()):
         self.build, self.dir = build, pathlib.Path(tempfile.mkdtemp(prefix="nmd-bench."))
@@ -81,7 +89,7 @@ class Node:
         """Starts nmd, and returns the time in ms until it answers."""
         begun = time.monotonic()
         self.process = subprocess.Popen(
-            [str(self.build / "nmd/nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
+            [str(program(self.build, "nmd")), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
              str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct",
              "--node-proc", str(self.dir / "proc"), *self.options],
             stderr=self.log, stdin=subprocess.DEVNULL)
@@ -197,16 +205,21 @@ def write_site(path, **properties):
     path.write_text("<configuration>" + "".join(lines) + "</configuration>\n")
 
 
+def yarn_options(directory):
+    """Writes the files of a cluster without a ResourceManager, and returns nmd's options for them."""
+    directory = pathlib.Path(directory)
+    write_site(directory / "core-site.xml")
+    write_site(directory / "yarn-site.xml", **{
+        "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": "127.0.0.1:0",
+        "yarn.nodemanager.webapp.address": "127.0.0.1:0", "yarn.nodemanager.resource.memory-mb": CAPACITY_MIB,
+        "yarn.nodemanager.local-dirs": directory / "local", "yarn.nodemanager.log-dirs": directory / "logs"})
+    return "--yarn-conf", str(directory)
+
+
 def idle_in_cluster(build, reference, reference_private):
-    """Starts a node without a ResourceManager. tests/yarn/10-node.sh checks the same limit with a stock one."""
+    """tests/yarn/10-node.sh checks the same limit with a stock ResourceManager."""
     with tempfile.TemporaryDirectory(prefix="nmd-bench.") as conf:
-        directory = pathlib.Path(conf)
-        write_site(directory / "core-site.xml")
-        write_site(directory / "yarn-site.xml", **{
-            "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": "127.0.0.1:0",
-            "yarn.nodemanager.webapp.address": "127.0.0.1:0", "yarn.nodemanager.resource.memory-mb": CAPACITY_MIB,
-            "yarn.nodemanager.local-dirs": directory / "local", "yarn.nodemanager.log-dirs": directory / "logs"})
-        node = Node(build, options=("--yarn-conf", conf))
+        node = Node(build, options=yarn_options(conf))
         try:
             time.sleep(3)
             rss, private = smaps(node.process.pid)
@@ -230,24 +243,23 @@ def start_to_first(program, *command):
 
 def launch(build, runs):
     node = Node(build, "[sampling]", "period = 3s")
-    program = str(build / "first-instruction")
+    first, nmctl = str(build / "first-instruction"), str(program(build, "nmctl"))
     ours, plain = [], []
     try:
         for _ in range(runs):
-            ours.append(start_to_first(program, str(build / "nmctl" / "nmctl"), "--socket", node.socket, "run", "-m", "10M",
-                                       "-c", "0.1", "--", program))
-            plain.append(start_to_first(program, program))
+            ours.append(start_to_first(first, nmctl, "--socket", node.socket, "run", "-m", "10M", "-c", "0.1", "--", first))
+            plain.append(start_to_first(first, first))
         row("nmctl run to first instruction, p50", f"{percentile(ours, 50):.2f} ms", f"{percentile(plain, 50):.2f} ms",
             "goal 5 ms; reference: fork and exec")
         row("                                p99", f"{percentile(ours, 99):.2f} ms", f"{percentile(plain, 99):.2f} ms")
         begun, count = time.monotonic(), runs
-        idents = [node.run([program], "GUARANTEED", 1, 0.001) for _ in range(count)]
+        idents = [node.run([first], "GUARANTEED", 1, 0.001) for _ in range(count)]
         for i in idents:
             node.wait(i, "COMPLETED")
         ours_rate = count / (time.monotonic() - begun)
         begun = time.monotonic()
         for _ in range(count):
-            subprocess.run([program], stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([first], stdout=subprocess.DEVNULL, check=True)
         row("launches per second, start to reported end", f"{ours_rate:.0f}", f"{count / (time.monotonic() - begun):.0f}",
             "reference: fork, exec and wait, one at a time")
     finally:
