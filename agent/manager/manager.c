@@ -186,7 +186,6 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
 {
     int r;
 
-    m->settling.config_path = p->config_path ? strdup(p->config_path) : NULL;
     m->state_dir = strdup(p->state_dir);
     m->runtime_dir = strdup(p->runtime_dir);
     m->starts.shim_path = strdup(p->shim_path);
@@ -195,8 +194,7 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
-    if ((p->config_path && !m->settling.config_path) || !m->state_dir || !m->runtime_dir || !m->starts.shim_path ||
-        !m->proc_root || !m->log_dir)
+    if (!m->state_dir || !m->runtime_dir || !m->starts.shim_path || !m->proc_root || !m->log_dir)
         return -ENOMEM;
     r = nm_preflight_dir("state", m->state_dir, true, ret_message);
     return r < 0 ? r : nm_preflight_dir("log", m->log_dir, true, ret_message);
@@ -282,7 +280,7 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 }
 
 /* Allocates the structures that only one source file uses. */
-static int make_parts(struct nm_manager *m)
+static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
 {
     m->durable = nm_durable_new();
     m->events = nm_events_new();
@@ -291,9 +289,10 @@ static int make_parts(struct nm_manager *m)
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
     m->sessions = nm_sessions_new();
+    m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
     if (!m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
-        !m->slice)
+        !m->settings_basis || !m->slice)
         return -ENOMEM;
     return 0;
 }
@@ -342,8 +341,6 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     }
     m->starts.shim_fd = -EBADF;
     m->event = sd_event_ref(p->event);
-    m->settling.config_must_exist = p->config_must_exist;
-    m->settling.config_defaults = p->config_defaults;
     m->drain.deadline_usec = UINT64_MAX;
     m->round.squeeze_millicores = NM_NO_SQUEEZE;
     m->owners.queue_limit = UINT32_MAX;
@@ -351,7 +348,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
     (void)nm_lists_app(m, ""); /* slot 0 is for containers without an application */
-    r = m->apps.n > 0 ? make_parts(m) : -ENOMEM;
+    r = m->apps.n > 0 ? make_parts(m, p) : -ENOMEM;
     if (r >= 0)
         r = manager_fill(m, p, &message);
     if (r < 0) {
@@ -401,9 +398,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_cgroup_backend_free(m->backend);
     if (m->config)
         nm_config_free(m->config);
-    if (m->settling.at_start)
-        nm_config_free(m->settling.at_start);
-    free(m->settling.config_path);
+    m->settings_basis = nm_settings_basis_free(m->settings_basis);
     free(m->state_dir);
     free(m->runtime_dir);
     free(m->log_dir);

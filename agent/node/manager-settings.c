@@ -17,20 +17,56 @@
 #include "util/log.h"
 #include "util/parse.h"
 
+/* The configuration file, and the size of the node for which the settings were computed. */
+struct nm_settings_basis {
+    char *config_path;
+    bool config_must_exist;
+    const struct nm_config_default *config_defaults;
+    struct nm_config *at_start; /* configuration read at the start, still used for keys that need a restart; NULL: it
+                                   is m->config */
+    uint64_t memory_bytes, usec; /* the node's memory, and when the settings were computed */
+    uint32_t cpus;
+};
+
+struct nm_settings_basis *nm_settings_basis_new(const struct nm_manager_params *p)
+{
+    struct nm_settings_basis *b = calloc(1, sizeof *b);
+
+    if (!b)
+        return NULL;
+    b->config_must_exist = p->config_must_exist;
+    b->config_defaults = p->config_defaults;
+    b->config_path = p->config_path ? strdup(p->config_path) : NULL;
+    return p->config_path && !b->config_path ? nm_settings_basis_free(b) : b;
+}
+
+struct nm_settings_basis *nm_settings_basis_free(struct nm_settings_basis *b)
+{
+    if (!b)
+        return NULL;
+    if (b->at_start)
+        nm_config_free(b->at_start);
+    free(b->config_path);
+    free(b);
+    return NULL;
+}
+
 /* Notes the node for which the settings were computed. */
 static void note_node(struct nm_manager *m)
 {
-    m->settling.memory_bytes = m->sampled.node.memory_total_bytes;
-    m->settling.cpus = m->sampled.node.n_cpus;
-    m->settling.usec = nm_now_usec();
+    struct nm_settings_basis *b = m->settings_basis;
+
+    b->memory_bytes = m->sampled.node.memory_total_bytes;
+    b->cpus = m->sampled.node.n_cpus;
+    b->usec = nm_now_usec();
 }
 
 static void replace_config(struct nm_manager *m, struct nm_config *c)
 {
-    if (m->config != c && m->settling.at_start)
+    if (m->config != c && m->settings_basis->at_start)
         nm_config_free(m->config);
     else if (m->config != c)
-        m->settling.at_start = m->config;
+        m->settings_basis->at_start = m->config;
     m->config = c;
 }
 
@@ -122,13 +158,14 @@ static bool scale_requests(struct nm_manager *m)
 
 static bool node_has_changed(const struct nm_manager *m)
 {
-    uint64_t now = m->sampled.node.memory_total_bytes, before = m->settling.memory_bytes;
+    const struct nm_settings_basis *b = m->settings_basis;
+    uint64_t now = m->sampled.node.memory_total_bytes, before = b->memory_bytes;
     uint64_t step = now > before ? now - before : before - now;
 
     if (!m->sampled.node_valid || now == 0 || m->sampled.node.n_cpus == 0)
         return false;
-    return m->sampled.node.n_cpus != m->settling.cpus || step > before / SMALL_STEP_SHARE ||
-           (step > 0 && nm_now_usec() - m->settling.usec >= SMALL_STEP_USEC);
+    return m->sampled.node.n_cpus != b->cpus || step > before / SMALL_STEP_SHARE ||
+           (step > 0 && nm_now_usec() - b->usec >= SMALL_STEP_USEC);
 }
 
 static void report_node(struct nm_manager *m, const struct nm_policy_settings *before)
@@ -205,8 +242,8 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
 void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size)
 {
     buf[0] = '\0';
-    if (m->settling.at_start)
-        (void)nm_config_needs_restart(m->settling.at_start, m->config, buf, size);
+    if (m->settings_basis->at_start)
+        (void)nm_config_needs_restart(m->settings_basis->at_start, m->config, buf, size);
 }
 
 /* ---- reload -------------------------------------------------------------- */
@@ -220,9 +257,9 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     _cleanup_free_ char *message = NULL;
     struct nm_resources before = m->settings.capacity;
     char restart[NM_RESTART_KEYS_SIZE], text[sizeof restart + 80];
-    const struct nm_settling *s = &m->settling;
-    int r = s->config_path
-                ? nm_config_load(s->config_path, s->config_must_exist, s->config_defaults, &c, &message)
+    const struct nm_settings_basis *b = m->settings_basis;
+    int r = b->config_path
+                ? nm_config_load(b->config_path, b->config_must_exist, b->config_defaults, &c, &message)
                 : nm_config_new_defaults(&c);
 
     if (r >= 0)
@@ -231,7 +268,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
         nm_err("the configuration was not reloaded, and the previous one stays in force: %s",
                message ? message : strerror(-r));
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration",
-                              m->settling.config_path ? m->settling.config_path : "",
+                              b->config_path ? b->config_path : "",
                               "The configuration was refused, and the previous one stays in force: %s",
                               message ? message : strerror(-r));
     }

@@ -10,6 +10,9 @@
 
 /* ---- manager-settings.c ---------------------------------------------------------------------- */
 
+/* Copies the path of the configuration file from p. Returns NULL if out of memory. */
+struct nm_settings_basis *nm_settings_basis_new(const struct nm_manager_params *p);
+struct nm_settings_basis *nm_settings_basis_free(struct nm_settings_basis *b);
 /* Computes the settings from c. On success, takes ownership of c. On failure, leaves the settings unchanged. */
 int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message);
 /* Converts the container's vcores into millicores again. The size of a vcore depends on [node] vcores and on the number

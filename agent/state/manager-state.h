@@ -140,17 +140,6 @@ struct nm_app {
     uint32_t n_runs;
 };
 
-/* The configuration file, and the size of the node for which the settings were computed. */
-struct nm_settling {
-    char *config_path;
-    bool config_must_exist;
-    const struct nm_config_default *config_defaults;
-    struct nm_config *at_start; /* configuration read at the start, still used for keys that need a restart; NULL: it
-                                   is m->config */
-    uint64_t memory_bytes, usec; /* the node's memory, and when the settings were computed */
-    uint32_t cpus;
-};
-
 /* The journal's state in memory. Its rows are in SQLite. */
 struct nm_journal {
     struct nm_store_opened opened;
@@ -269,7 +258,7 @@ struct nm_manager {
     struct nm_unowned_cgroups unowned;
 
     struct nm_policy_settings settings;
-    struct nm_settling settling;
+    struct nm_settings_basis *settings_basis;
     struct nm_task_limits tasks;
     struct nm_policy *policy, *shadow_policy;
 
