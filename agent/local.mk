@@ -2,9 +2,10 @@
 noinst_LIBRARIES += libnm-agent.a
 # headers that all rooms share, and files outside the rooms
 libnm_agent_a_SOURCES = \
-	%D%/agent.h %D%/caller.h %D%/counters.h %D%/daemon.h %D%/owners.h %D%/status.h %D%/upstream.h \
+	%D%/agent.h %D%/caller.h %D%/daemon.h %D%/owners.h %D%/status.h %D%/upstream.h \
 	%D%/command.c %D%/command.h \
 	%D%/container.c %D%/container.h \
+	%D%/counters.c %D%/counters.h \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
 	%D%/message-ids.h \

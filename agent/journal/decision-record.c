@@ -22,10 +22,6 @@
 #define REFUSALS_APART_USEC (60 * NM_USEC_PER_SEC)
 #define REFUSALS_TOGETHER_USEC (600 * NM_USEC_PER_SEC)
 
-const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
-    1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
-};
-
 /* ---- decisions ----------------------------------------------------------- */
 
 /* An unwritable journal makes the node unhealthy, because no action may begin that cannot be journalled. */
@@ -439,17 +435,6 @@ void nm_record_commit(struct nm_live_container *l)
         return;
     nm_record_acted(l);
     save(l->m, &l->decision);
-}
-
-void nm_histogram_add(struct nm_histogram *h, uint64_t usec)
-{
-    size_t i = 0;
-
-    while (i < NM_HISTOGRAM_BUCKETS && usec > nm_histogram_bounds_usec[i])
-        i++;
-    h->count[i]++;
-    h->sum_usec += usec;
-    h->n++;
 }
 
 /* Excludes pauses and kills by people, owners and the kernel from the reaction times, which measure how fast nmd brings
