@@ -76,7 +76,7 @@ libnm_agent_a_SOURCES += \
 	%D%/state/usage.c
 libnm_agent_a_SOURCES += \
 	%D%/journal/containers.h %D%/journal/journal.h %D%/journal/records.h \
-	%D%/journal/decision-record.c \
+	%D%/journal/decision-record.c %D%/journal/decision-record.h \
 	%D%/journal/durable.c \
 	%D%/journal/ended-apps.c \
 	%D%/journal/event-file.c \

@@ -5,7 +5,7 @@
  * Subscribers to events receive both.
  */
 
-#include "agent/journal/records.h"
+#include "agent/journal/decision-record.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -21,6 +21,23 @@
 /* Refusals for one reason share a record while each follows the previous one within this time, up to a total time. */
 #define REFUSALS_APART_USEC (60 * NM_USEC_PER_SEC)
 #define REFUSALS_TOGETHER_USEC (600 * NM_USEC_PER_SEC)
+
+struct nm_decisions *nm_decisions_new(void)
+{
+    return calloc(1, sizeof(struct nm_decisions));
+}
+
+struct nm_decisions *nm_decisions_free(struct nm_decisions *d)
+{
+    free(d);
+    return NULL;
+}
+
+void nm_decisions_fill(const struct nm_decisions *d, struct nm_status *ret)
+{
+    ret->reaction_pause = d->reaction_pause;
+    ret->reaction_kill = d->reaction_kill;
+}
 
 /* ---- decisions ----------------------------------------------------------- */
 
@@ -66,7 +83,7 @@ void nm_record_store_result(struct nm_manager *m, int r)
  * decision. */
 void nm_record_begin_after(struct nm_manager *m, uint64_t number)
 {
-    m->decisions.next = NM_MAX(m->decisions.next, number + 1);
+    m->decisions->next = NM_MAX(m->decisions->next, number + 1);
 }
 
 static void save(struct nm_manager *m, const struct nm_decision *d)
@@ -79,7 +96,7 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
 {
     const struct nm_policy_settings *s = &m->settings;
 
-    d->number = m->decisions.next++;
+    d->number = m->decisions->next++;
     d->realtime_usec = nm_realtime_usec();
     d->decided_usec = nm_now_usec();
     d->cause_usec = m->round.cause_usec;
@@ -221,21 +238,21 @@ void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
 
 /* Returns the user's name if the user has one, because a uid has no meaning on another host. The last name is kept,
  * because a drain needs the same name repeatedly and name services may be slow. */
-static const char *user_name(struct nm_manager *m, uid_t uid)
+static const char *user_name(struct nm_decisions *d, uid_t uid)
 {
     uint64_t now = nm_now_usec();
     char scratch[4096];
     struct passwd pw, *found = NULL;
 
-    if (m->decisions.name_usec && uid == m->decisions.name_uid && now - m->decisions.name_usec < NAME_CACHE_USEC)
-        return m->decisions.name;
+    if (d->name_usec && uid == d->name_uid && now - d->name_usec < NAME_CACHE_USEC)
+        return d->name;
     if (getpwuid_r(uid, &pw, scratch, sizeof scratch, &found) == 0 && found)
-        (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%s", found->pw_name);
+        (void)snprintf(d->name, sizeof d->name, "%s", found->pw_name);
     else
-        (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%u", uid);
-    m->decisions.name_uid = uid;
-    m->decisions.name_usec = now;
-    return m->decisions.name;
+        (void)snprintf(d->name, sizeof d->name, "%u", uid);
+    d->name_uid = uid;
+    d->name_usec = now;
+    return d->name;
 }
 
 /* Returns the resources that the action should free. A pause frees no memory, and actions other than pause and kill
@@ -268,7 +285,7 @@ void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum 
     fill_verdict(d, &l->m->round.verdict);
     d->predicted = expected_back(kind, &l->c->view);
     if (who)
-        (void)snprintf(d->by_user, sizeof d->by_user, "%s", user_name(l->m, who->uid));
+        (void)snprintf(d->by_user, sizeof d->by_user, "%s", user_name(l->m->decisions, who->uid));
     l->decision_open = true;
     announce(l);
 }
@@ -359,10 +376,10 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     d.request = *request;
     if (s->name)
         (void)snprintf(d.container_name, sizeof d.container_name, "%s", s->name);
-    join_refusals(&m->decisions.refusal, &d);
+    join_refusals(&m->decisions->refusal, &d);
     if (d.n_times > 1)
-        m->decisions.next--; /* fill_node() took a number for d, which no reader has seen */
-    m->decisions.refusal = d;
+        m->decisions->next--; /* fill_node() took a number for d, which no reader has seen */
+    m->decisions->refusal = d;
     nm_record_count(m, NM_COUNT_REFUSED, reason);
     save(m, &d);
     if (!is_worth_reporting(d.n_times))
@@ -451,10 +468,10 @@ void nm_record_effective(struct nm_live_container *l)
     d->outcome = NM_OUTCOME_DONE;
     reaction = nm_sub_u64(d->effective_usec, d->cause_usec);
     if (d->kind == NM_DECISION_PAUSE && d->reason != NM_REASON_USER)
-        nm_histogram_add(&l->m->decisions.reaction_pause, reaction);
+        nm_histogram_add(&l->m->decisions->reaction_pause, reaction);
     else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER && d->reason != NM_REASON_OWNER &&
              d->reason != NM_REASON_KERNEL_OOM)
-        nm_histogram_add(&l->m->decisions.reaction_kill, reaction);
+        nm_histogram_add(&l->m->decisions->reaction_kill, reaction);
     save(l->m, d);
     if (d->kind == NM_DECISION_RECLAIM)
         l->regain_due = true;

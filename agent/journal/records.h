@@ -10,6 +10,11 @@
 
 /* ---- decision-record.c ----------------------------------------------------------------------- */
 
+struct nm_decisions *nm_decisions_new(void); /* NULL: out of memory */
+struct nm_decisions *nm_decisions_free(struct nm_decisions *d);
+/* Fills in the times from cause to effect of pauses and kills. */
+void nm_decisions_fill(const struct nm_decisions *d, struct nm_status *ret);
+
 /*
  * A container has one open record at a time: nm_record_begin() or nm_record_by() opens the record,
  * nm_record_effective() or nm_record_failed() closes it, and nm_record_regained() adds the figures of the next sample.

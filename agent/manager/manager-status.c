@@ -4,6 +4,7 @@
 
 #include "agent/journal/containers.h"
 #include "agent/journal/journal.h"
+#include "agent/journal/records.h"
 #include "agent/journal/slot-file.h"
 #include "agent/node/node.h"
 #include "agent/node/over-beta.h"
@@ -209,8 +210,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
         memory.margin.until_usec > now ? memory.margin.until_usec : 0;
     fill_over_beta(m, &memory, ret);
     ret->counters = m->counters;
-    ret->reaction_pause = m->decisions.reaction_pause;
-    ret->reaction_kill = m->decisions.reaction_kill;
+    nm_decisions_fill(m->decisions, ret);
     ret->started_realtime_usec = m->timers.started_realtime_usec;
     fill_self(ret);
     nm_manager_get_upstream(m, &ret->upstream);

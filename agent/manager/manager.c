@@ -228,7 +228,7 @@ static int open_store(struct nm_manager *m, char **ret_message)
         return nm_preflight_refuse_journal(m->state_dir, r, ret_message);
     nm_record_store_result(m, m->journal.opened.problem);
     m->journal.next_seq = m->journal.opened.last_seq + 1;
-    m->decisions.next = m->journal.opened.last_decision + 1;
+    nm_record_begin_after(m, m->journal.opened.last_decision);
     return 0;
 }
 
@@ -282,6 +282,7 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 /* Allocates the structures that only one source file uses. */
 static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
 {
+    m->decisions = nm_decisions_new();
     m->durable = nm_durable_new();
     m->events = nm_events_new();
     m->growth_probe = nm_growth_probe_new();
@@ -291,7 +292,7 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->sessions = nm_sessions_new();
     m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
-    if (!m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
+    if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
         !m->settings_basis || !m->slice)
         return -ENOMEM;
     return 0;
@@ -383,6 +384,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     m->recorder = nm_recorder_free(m->recorder);
     m->sessions = nm_sessions_free(m->sessions);
     nm_lists_done(m);
+    m->decisions = nm_decisions_free(m->decisions);
     m->durable = nm_durable_free(m->durable);
     m->reclaim = nm_reclaim_free(m->reclaim);
     m->slice = nm_slice_free(m->slice);

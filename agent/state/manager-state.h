@@ -149,16 +149,6 @@ struct nm_journal {
     char note[320];    /* a sentence for administrators about the last recovery, or "" */
 };
 
-struct nm_decisions {
-    uint64_t next;              /* number of the next decision */
-    struct nm_decision refusal; /* the newest refusal; equal refusals that follow are merged into it */
-    /* name of the user whose request led to the newest decision that a user caused */
-    char name[sizeof(((struct nm_decision *)0)->by_user)];
-    uid_t name_uid;
-    uint64_t name_usec; /* time at which `name` was looked up; 0 if no name was looked up yet */
-    struct nm_histogram reaction_pause, reaction_kill;
-};
-
 struct nm_starts {
     struct nm_fair_queue queue; /* containers that are admitted and wait for their launch */
     uint32_t n_opportunistic;   /* number of opportunistic containers in `queue` */
@@ -286,7 +276,7 @@ struct nm_manager {
     struct nm_counters counters;
     uint64_t removable_since_usec; /* realtime; 0 if the node is not removable */
     struct nm_durable *durable;
-    struct nm_decisions decisions;
+    struct nm_decisions *decisions;
     struct nm_events *events;
     struct nm_recorder *recorder; /* NULL: no recording */
 };

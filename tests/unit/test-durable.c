@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "agent/journal/containers.h"
+#include "agent/journal/decision-record.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
 #include "agent/journal/slot-file.h"
@@ -94,12 +95,12 @@ static void test_events_of_an_unfinished_transaction_are_not_reported(void **sta
     assert_int_equal(newest_kept(w), before + 2);
 
     /* The number of a reported decision is never used again, even if the journal has lost the decision. */
-    number = w->m->decisions.next + 100;
-    w->m->decisions.next = number;
+    number = w->m->decisions->next + 100;
+    w->m->decisions->next = number;
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
     assert_int_equal(nm_store_exec(w->m->store->db, "DELETE FROM decisions"), 0);
     manager_fixture_restart(w);
-    assert_true(w->m->decisions.next > number);
+    assert_true(w->m->decisions->next > number);
 }
 
 static void test_an_invalid_surge_margin_in_the_journal_is_ignored(void **state)

@@ -21,6 +21,7 @@
 #include "tests/unit/manager-fixture.h"
 #include "tests/unit/run-until.h"
 #include "agent/journal/containers.h"
+#include "agent/journal/decision-record.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
 #include "agent/lifecycle/lifecycle-internal.h"
@@ -452,9 +453,9 @@ static void test_user_and_group_names_are_looked_up_once(void **state)
     struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_by(l, "4000000001");
-    (void)snprintf(w->m->decisions.name, sizeof w->m->decisions.name, "somebody");
+    (void)snprintf(w->m->decisions->name, sizeof w->m->decisions->name, "somebody");
     assert_by(l, "somebody");
-    w->m->decisions.name_usec -= NM_USEC_PER_SEC * 3600;
+    w->m->decisions->name_usec -= NM_USEC_PER_SEC * 3600;
     assert_by(l, "4000000001");
 }
 
