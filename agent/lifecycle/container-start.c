@@ -27,11 +27,57 @@
 #include "util/log.h"
 #include "util/loop.h"
 
+struct nm_starts *nm_starts_new(const char *shim_path)
+{
+    struct nm_starts *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->shim_fd = -EBADF;
+    s->shim_path = strdup(shim_path);
+    return s->shim_path ? s : nm_starts_free(s);
+}
+
+struct nm_starts *nm_starts_free(struct nm_starts *s)
+{
+    if (!s)
+        return NULL;
+    sd_event_source_disable_unref(s->source);
+    (void)nm_close(s->shim_fd);
+    free(s->shim_path);
+    free(s);
+    return NULL;
+}
+
+static int on_starts(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source, (void)usec;
+    nm_start_some(userdata);
+    return 0;
+}
+
+int nm_starts_begin(struct nm_manager *m)
+{
+    return nm_loop_add_work(m->event, "starts", on_starts, m, &m->starts->source);
+}
+
+bool nm_starts_are_queued(const struct nm_starts *s)
+{
+    return s->queue.first;
+}
+
+uint32_t nm_starts_n_opportunistic(const struct nm_starts *s)
+{
+    return s->n_opportunistic;
+}
+
 int nm_start_open_shim(struct nm_manager *m)
 {
-    if (m->starts.shim_fd < 0)
-        m->starts.shim_fd = RET_NERRNO(open(m->starts.shim_path, O_PATH | O_CLOEXEC));
-    return m->starts.shim_fd;
+    struct nm_starts *s = m->starts;
+
+    if (s->shim_fd < 0)
+        s->shim_fd = RET_NERRNO(open(s->shim_path, O_PATH | O_CLOEXEC));
+    return s->shim_fd;
 }
 
 /*
@@ -205,50 +251,51 @@ static uint64_t starter_of(const struct nm_container *c)
 void nm_start_soon(struct nm_live_container *l)
 {
     const char *app = nm_streq(l->c->owner, "local") ? "" : l->c->app;
-    struct nm_manager *m = l->m;
+    struct nm_starts *s = l->m->starts;
 
     assert(l->c->view.admitted);
-    nm_fair_put(&m->starts.queue, &l->start, starter_of(l->c), nm_fnv1a_64(app));
-    l->start_counts = l->c->view.type == NM_OPPORTUNISTIC;
-    m->starts.n_opportunistic += l->start_counts;
+    nm_fair_put(&s->queue, &l->start.item, starter_of(l->c), nm_fnv1a_64(app));
+    l->start.counts = l->c->view.type == NM_OPPORTUNISTIC;
+    s->n_opportunistic += l->start.counts;
 }
 
 bool nm_start_is_due(const struct nm_live_container *l)
 {
-    return nm_fair_waits(&l->start);
+    return nm_fair_waits(&l->start.item);
 }
 
 bool nm_start_cancel(struct nm_live_container *l)
 {
     if (!nm_start_is_due(l))
         return false;
-    nm_fair_remove(&l->m->starts.queue, &l->start);
-    l->m->starts.n_opportunistic -= l->start_counts;
+    nm_fair_remove(&l->m->starts->queue, &l->start.item);
+    l->m->starts->n_opportunistic -= l->start.counts;
     return true;
 }
 
-static struct nm_live_container *take_next(struct nm_manager *m)
+static struct nm_live_container *take_next(struct nm_starts *s)
 {
-    struct nm_fair_item *t = nm_fair_take(&m->starts.queue);
-    struct nm_live_container *l = t ? NM_CONTAINER_OF(t, struct nm_live_container, start) : NULL;
+    struct nm_fair_item *t = nm_fair_take(&s->queue);
+    struct nm_live_container *l = t ? NM_CONTAINER_OF(t, struct nm_live_container, start.item) : NULL;
 
     if (l)
-        m->starts.n_opportunistic -= l->start_counts;
+        s->n_opportunistic -= l->start.counts;
     return l;
 }
 
 void nm_start_some(struct nm_manager *m)
 {
     uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
+    struct nm_starts *s = m->starts;
     struct nm_live_container *l;
 
-    while ((l = take_next(m))) {
+    while ((l = take_next(s))) {
         launch(l);
-        if (m->starts.source && nm_now_usec() >= end_usec)
+        if (s->source && nm_now_usec() >= end_usec)
             break;
     }
     if (!m->round.is_on)
         nm_slice_follow(m); /* a round updates the slice's limits at its end */
-    if (m->starts.queue.first)
-        (void)nm_loop_schedule_work(m->starts.source);
+    if (nm_starts_are_queued(s))
+        (void)nm_loop_schedule_work(s->source);
 }

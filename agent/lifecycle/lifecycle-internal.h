@@ -10,6 +10,15 @@
 
 /* ---- functions that actions.c calls after it has journalled an action ------------------------ */
 
+/* The queue of starts, and the program that they use. Only container-start.c and its tests use this struct. */
+struct nm_starts {
+    struct nm_fair_queue queue; /* containers that are admitted and wait for their launch */
+    uint32_t n_opportunistic;   /* number of opportunistic containers in `queue` */
+    sd_event_source *source;
+    char *shim_path;
+    int shim_fd; /* negative: -errno of the failed open */
+};
+
 /* Puts an admitted container into the queue of starts. nm_start_some() launches the container later. */
 void nm_start_soon(struct nm_live_container *l);
 bool nm_start_is_due(const struct nm_live_container *l);

@@ -66,7 +66,7 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
         .n_views = m->live.n,
         .apps = m->apps.views,
         .n_apps = m->apps.n,
-        .n_starting = m->starts.n_opportunistic,
+        .n_starting = nm_starts_n_opportunistic(m->starts),
         .draining = m->drain.is_on,
         .unhealthy = m->health && !nm_health_get(m->health, &reason),
         .kernel_kills = kernel_kills,
@@ -255,7 +255,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-after-commit");
     /* Use the order of the policy, so that the first container in the queue starts first. The array of actions does not
      * change in this loop, since ends of containers are handled in other turns. */
-    starts_were_queued = m->starts.queue.first;
+    starts_were_queued = nm_starts_are_queued(m->starts);
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
     if (!starts_were_queued) /* if starts were already queued, the event source for starts is already enabled */

@@ -48,13 +48,6 @@ static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-static int on_starts(sd_event_source *s, uint64_t usec, void *userdata)
-{
-    (void)s, (void)usec;
-    nm_start_some(userdata);
-    return 0;
-}
-
 static int on_wake(sd_event_source *s, uint64_t usec, void *userdata)
 {
     (void)s, (void)usec;
@@ -132,7 +125,7 @@ static int start_timers(struct nm_manager *m)
     if (r >= 0)
         r = nm_loop_add_work(m->event, "round", on_round, m, &m->round.source);
     if (r >= 0)
-        r = nm_loop_add_work(m->event, "starts", on_starts, m, &m->starts.source);
+        r = nm_starts_begin(m);
     if (r >= 0)
         r = sd_event_source_set_priority(m->timers.sample, NM_LOOP_WATCH);
     if (r < 0)
@@ -188,13 +181,12 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
 
     m->state_dir = strdup(p->state_dir);
     m->runtime_dir = strdup(p->runtime_dir);
-    m->starts.shim_path = strdup(p->shim_path);
     m->proc_root = strdup(p->proc_root);
     if (p->config->log_dir && p->config->log_dir[0])
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
-    if (!m->state_dir || !m->runtime_dir || !m->starts.shim_path || !m->proc_root || !m->log_dir)
+    if (!m->state_dir || !m->runtime_dir || !m->proc_root || !m->log_dir)
         return -ENOMEM;
     r = nm_preflight_dir("state", m->state_dir, true, ret_message);
     return r < 0 ? r : nm_preflight_dir("log", m->log_dir, true, ret_message);
@@ -292,8 +284,9 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->sessions = nm_sessions_new();
     m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
+    m->starts = nm_starts_new(p->shim_path);
     if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
-        !m->settings_basis || !m->slice)
+        !m->settings_basis || !m->slice || !m->starts)
         return -ENOMEM;
     return 0;
 }
@@ -320,7 +313,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     nm_record_report_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
-        nm_err(NM_READY_NO_SHIM, m->starts.shim_path, strerror(-r));
+        nm_err(NM_READY_NO_SHIM, p->shim_path, strerror(-r));
     nm_durable_load(m);
     nm_slice_begin(m);
     r = nm_recovery_run(m, ret_message);
@@ -340,7 +333,6 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
         nm_config_free(p->config);
         return -ENOMEM;
     }
-    m->starts.shim_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->drain.deadline_usec = UINT64_MAX;
     m->round.squeeze_millicores = NM_NO_SQUEEZE;
@@ -366,7 +358,7 @@ static void stop_watching(struct nm_manager *m)
     m->growth_probe = nm_growth_probe_free(m->growth_probe);
     m->round.wake_timer = sd_event_source_disable_unref(m->round.wake_timer);
     m->round.source = sd_event_source_disable_unref(m->round.source);
-    m->starts.source = sd_event_source_disable_unref(m->starts.source);
+    m->starts = nm_starts_free(m->starts);
     m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
     m->timers.housekeeping = sd_event_source_disable_unref(m->timers.housekeeping);
     m->timers.state_dir = sd_event_source_disable_unref(m->timers.state_dir);
@@ -394,7 +386,6 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     m->saved_history = nm_saved_history_free(m->saved_history);
     m->events = nm_events_free(m->events);
     nm_sampling_free(m->sampling);
-    (void)nm_close(m->starts.shim_fd);
     nm_store_free(m->store);
     m->helper = nm_helper_free(m->helper);
     nm_cgroup_backend_free(m->backend);
@@ -404,7 +395,6 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     free(m->state_dir);
     free(m->runtime_dir);
     free(m->log_dir);
-    free(m->starts.shim_path);
     free(m->proc_root);
     sd_event_unref(m->event);
     free(m);

@@ -62,6 +62,12 @@ struct nm_run {
     struct nm_cgroup_sample sample;
 };
 
+/* Entry in m->starts while the container is admitted and waits for its launch. */
+struct nm_start_entry {
+    struct nm_fair_item item;
+    bool counts; /* the container counts as opportunistic in the queue, even if its type changes */
+};
+
 /* A container that has not ended, with all data that is needed to run it. */
 struct nm_live_container {
     struct nm_manager *m;
@@ -77,10 +83,7 @@ struct nm_live_container {
     int input_fd; /* connection of the command's standard input, closed once the shim has a copy; 0: no connection */
     uint16_t rows, columns; /* size of the command's terminal, used with input_fd; 0 if there is no terminal */
     enum nm_todo todo;
-    /* entry in m->starts while the container is admitted and waits for its launch */
-    struct nm_fair_item start;
-    /* the container is counted in m->starts.n_opportunistic, even if its type changes */
-    bool start_counts;
+    struct nm_start_entry start;
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* end of the grace period; after SIGKILL, the next check of the container */
     uint64_t kill_usec, kill_check_usec; /* time of the first SIGKILL to all processes; interval until the next check */
@@ -147,14 +150,6 @@ struct nm_journal {
     char boot_id[64];
     uint64_t next_seq; /* arrival number of the next container */
     char note[320];    /* a sentence for administrators about the last recovery, or "" */
-};
-
-struct nm_starts {
-    struct nm_fair_queue queue; /* containers that are admitted and wait for their launch */
-    uint32_t n_opportunistic;   /* number of opportunistic containers in `queue` */
-    sd_event_source *source;
-    char *shim_path;
-    int shim_fd; /* negative: -errno of the failed open */
 };
 
 /* Containers that have not ended, sorted by arrival. */
@@ -265,7 +260,7 @@ struct nm_manager {
     struct nm_saved_history *saved_history;
 
     struct nm_round_state round;
-    struct nm_starts starts;
+    struct nm_starts *starts;
     struct nm_reclaim *reclaim;
     struct nm_helper *helper;
     struct nm_slice *slice;

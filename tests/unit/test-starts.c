@@ -122,9 +122,9 @@ static void test_a_missing_nm_shim_program_ends_the_container(void **state)
     struct manager_fixture *w = *state;
     const struct nm_container *c = submit(w)->c;
 
-    w->m->starts.shim_fd = nm_close(w->m->starts.shim_fd);
-    free(w->m->starts.shim_path);
-    w->m->starts.shim_path = strdup("/nowhere/nm-shim");
+    w->m->starts->shim_fd = nm_close(w->m->starts->shim_fd);
+    free(w->m->starts->shim_path);
+    w->m->starts->shim_path = strdup("/nowhere/nm-shim");
     assert_launch_failed(w, c, "the shim could not be started: No such file or directory");
 }
 
@@ -232,7 +232,7 @@ static void test_a_container_killed_before_its_start_runs_no_command(void **stat
     assert_int_equal(last->shim_pid, 0);
     assert_int_equal(last->pid, 0);
     assert_true(other->pid > 0);
-    assert_null(w->m->starts.queue.first);
+    assert_null(w->m->starts->queue.first);
 }
 
 /* A container of another user starts after the first container of this user, and not after all containers of this user.
@@ -249,9 +249,9 @@ static void test_starts_of_different_users_take_turns(void **state)
     (void)snprintf(of_app->owner, sizeof of_app->owner, "cluster");
     (void)snprintf(of_app->app, sizeof of_app->app, "app");
     nm_round_run_requested(w->m);
-    while (w->m->starts.queue.first && nm_now_usec() < deadline)
+    while (w->m->starts->queue.first && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
-    assert_null(w->m->starts.queue.first);
+    assert_null(w->m->starts->queue.first);
     if (first->shim_pid > second->shim_pid)
         skip(); /* the kernel's pid counter wrapped in the meantime */
     assert_in_range(of_app->shim_pid, first->shim_pid, second->shim_pid);
@@ -274,9 +274,9 @@ static void assert_turns_of_users(struct manager_fixture *w, uid_t submitter_of_
         c[i]->command.uid = c[i]->command.gid = 65534;
     }
     nm_round_run_requested(w->m);
-    while (w->m->starts.queue.first && nm_now_usec() < deadline)
+    while (w->m->starts->queue.first && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
-    assert_null(w->m->starts.queue.first);
+    assert_null(w->m->starts->queue.first);
     if (c[0]->shim_pid > c[1]->shim_pid)
         skip(); /* the kernel's pid counter wrapped in the meantime */
     assert_in_range(c[2]->shim_pid, c[0]->shim_pid, c[1]->shim_pid);
