@@ -18,6 +18,12 @@
 
 #define DROP_PER_TURN 32u
 
+struct nm_lists {
+    size_t live_size, ended_size, apps_size; /* allocated elements of m->live, m->ended and m->apps */
+    void *by_id;                             /* tsearch tree of struct nm_container, live and ended */
+    bool apps_full_logged;
+};
+
 static int by_id_cmp(const void *a, const void *b)
 {
     return strcmp(((const struct nm_container *)a)->id, ((const struct nm_container *)b)->id);
@@ -31,7 +37,7 @@ static void keep_node(void *node)
 void nm_lists_index(struct nm_manager *m, struct nm_container *c)
 {
     assert(c->id[0]);
-    (void)tsearch(c, &m->live.by_id, by_id_cmp);
+    (void)tsearch(c, &m->lists->by_id, by_id_cmp);
 }
 
 struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
@@ -40,7 +46,7 @@ struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
 
     if ((size_t)snprintf(key.id, sizeof key.id, "%s", id) >= sizeof key.id)
         return NULL;
-    found = tfind(&key, &m->live.by_id, by_id_cmp);
+    found = tfind(&key, &m->lists->by_id, by_id_cmp);
     return found ? *found : NULL;
 }
 
@@ -58,15 +64,24 @@ static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
     return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
 }
 
+int nm_lists_begin(struct nm_manager *m)
+{
+    m->lists = calloc(1, sizeof *m->lists);
+    if (!m->lists)
+        return -ENOMEM;
+    (void)nm_lists_app(m, ""); /* slot 0 is for containers without an application */
+    return m->apps.n > 0 ? 0 : -ENOMEM;
+}
+
 /* Grows the policy's workspaces with the lists, so that decisions need no allocation. */
 int nm_lists_reserve(struct nm_manager *m)
 {
-    return reserve(m, m->live.size, m->apps.size);
+    return reserve(m, m->lists->live_size, m->lists->apps_size);
 }
 
 static int grow_apps(struct nm_manager *m)
 {
-    size_t n = m->apps.size ? m->apps.size * 2 : 16;
+    size_t n = m->lists->apps_size ? m->lists->apps_size * 2 : 16;
     struct nm_policy_app *views;
     struct nm_app *apps;
     int r;
@@ -80,9 +95,9 @@ static int grow_apps(struct nm_manager *m)
         m->apps.views = views;
     if (!apps || !views)
         return -ENOMEM;
-    r = m->policy ? reserve(m, m->live.size, n) : 0;
+    r = m->policy ? reserve(m, m->lists->live_size, n) : 0;
     if (r >= 0)
-        m->apps.size = n;
+        m->lists->apps_size = n;
     return r;
 }
 
@@ -105,12 +120,12 @@ static uint32_t least_recently_used_app(const struct nm_manager *m)
 
 static void report_apps_full(struct nm_manager *m, const char *name)
 {
-    if (!m->apps.full_logged)
+    if (!m->lists->apps_full_logged)
         nm_notice("%u applications have live containers, which is the maximum that nmd distinguishes: containers of %s "
                   "and of other new applications count as without an application, so their usual run time is not "
                   "learnt",
                   NM_APPS_MAX - 1, name);
-    m->apps.full_logged = true;
+    m->lists->apps_full_logged = true;
 }
 
 /* Returns the slot for a new application, or 0 if all slots are in use. The figures about a replaced application are
@@ -120,7 +135,7 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
     char key[NM_STORE_KEY_SIZE];
     uint32_t slot;
 
-    if (m->apps.n < m->apps.size || (m->apps.size < NM_APPS_MAX && grow_apps(m) >= 0))
+    if (m->apps.n < m->lists->apps_size || (m->lists->apps_size < NM_APPS_MAX && grow_apps(m) >= 0))
         return (uint32_t)m->apps.n++;
     slot = least_recently_used_app(m);
     if (slot == 0) {
@@ -128,7 +143,7 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
             report_apps_full(m, name);
         return 0;
     }
-    m->apps.full_logged = false;
+    m->lists->apps_full_logged = false;
     (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[slot].name);
     (void)nm_store_delete_value(m->store, key);
     return slot;
@@ -156,7 +171,7 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
 
 static int grow_live(struct nm_manager *m)
 {
-    size_t n = m->live.size ? m->live.size * 2 : 32;
+    size_t n = m->lists->live_size ? m->lists->live_size * 2 : 32;
     struct nm_live_container **live;
     struct nm_policy_container **views;
     int r;
@@ -169,9 +184,9 @@ static int grow_live(struct nm_manager *m)
     if (!views)
         return -ENOMEM;
     m->live.views = views;
-    r = reserve(m, n, m->apps.size);
+    r = reserve(m, n, m->lists->apps_size);
     if (r >= 0)
-        m->live.size = n;
+        m->lists->live_size = n;
     return r;
 }
 
@@ -181,10 +196,11 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     int r = 0;
 
     assert(c->view.state != NM_COMPLETED);
-    if (m->live.n == m->live.size)
+    if (m->live.n == m->lists->live_size)
         r = grow_live(m);
     if (r < 0)
         return r;
+    assert(m->live.n < m->lists->live_size);
     l = calloc(1, sizeof *l);
     if (!l)
         return -ENOMEM;
@@ -245,14 +261,14 @@ static void drop_blob(struct nm_manager *m, struct nm_container *c)
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
 {
     assert(c->view.state == NM_COMPLETED);
-    if (m->ended.n == m->ended.size) {
-        size_t n = m->ended.size ? m->ended.size * 2 : 64;
+    if (m->ended.n == m->lists->ended_size) {
+        size_t n = m->lists->ended_size ? m->lists->ended_size * 2 : 64;
         struct nm_container **p = reallocarray(m->ended.all, n, sizeof *p);
 
         if (!p)
             return -ENOMEM;
         m->ended.all = p;
-        m->ended.size = n;
+        m->lists->ended_size = n;
     }
     nm_command_shorten(&c->command, NM_ENDED_COMMAND_BYTES);
     c->view.owner = NULL;
@@ -310,7 +326,7 @@ void nm_lists_remove_live(struct nm_live_container *l)
     if (!l->limits_in_flight)
         free(l);
     if (nm_lists_add_ended(m, c) < 0) {
-        (void)tdelete(c, &m->live.by_id, by_id_cmp);
+        (void)tdelete(c, &m->lists->by_id, by_id_cmp);
         nm_container_free(c);
     }
     if (was_unkillable)
@@ -373,7 +389,7 @@ static void drop(struct nm_manager *m, struct nm_container *const *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         (void)nm_store_delete_container(m->store, c[i]->id);
         NM_FAULT("row-deleted");
-        (void)tdelete(c[i], &m->live.by_id, by_id_cmp);
+        (void)tdelete(c[i], &m->lists->by_id, by_id_cmp);
         nm_files_drop(m, c[i]->id);
         m->ended.log_bytes -= c[i]->log_bytes;
         nm_container_free(c[i]);
@@ -418,7 +434,10 @@ bool nm_lists_drop_ended(struct nm_manager *m, uint64_t now_usec)
 
 void nm_lists_done(struct nm_manager *m)
 {
-    tdestroy(m->live.by_id, keep_node);
+    if (!m->lists)
+        return;
+    tdestroy(m->lists->by_id, keep_node);
+    free(m->lists);
     for (size_t i = 0; i < m->live.n; i++) {
         live_done(m->live.all[i]);
         nm_container_free(m->live.all[i]->c);

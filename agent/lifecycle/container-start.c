@@ -34,6 +34,7 @@ struct nm_starts *nm_starts_new(const char *shim_path)
     if (!s)
         return NULL;
     s->shim_fd = -EBADF;
+    s->confinement = nm_launch_probe_confinement();
     s->shim_path = strdup(shim_path);
     return s->shim_path ? s : nm_starts_free(s);
 }
@@ -69,6 +70,11 @@ bool nm_starts_are_queued(const struct nm_starts *s)
 uint32_t nm_starts_n_opportunistic(const struct nm_starts *s)
 {
     return s->n_opportunistic;
+}
+
+int nm_starts_confinement(const struct nm_starts *s)
+{
+    return s->confinement;
 }
 
 int nm_start_open_shim(struct nm_manager *m)
@@ -162,7 +168,7 @@ static int start_shim(struct nm_live_container *l)
         .columns = l->input_fd > 0 ? l->columns : 0,
         .oom_score_adj = nm_limits_oom_score_adj(l->c),
         .output_max_bytes = nm_output_allowance(m),
-        .confine = m->config->confine && m->confinement == 0,
+        .confine = m->config->confine && m->starts->confinement == 0,
         .private_ipc = m->config->private_ipc,
         .event = m->event,
     };

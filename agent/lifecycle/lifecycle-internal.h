@@ -16,7 +16,8 @@ struct nm_starts {
     uint32_t n_opportunistic;   /* number of opportunistic containers in `queue` */
     sd_event_source *source;
     char *shim_path;
-    int shim_fd; /* negative: -errno of the failed open */
+    int shim_fd;     /* negative: -errno of the failed open */
+    int confinement; /* 0: nmd can create namespaces for containers; otherwise -errno */
 };
 
 /* Puts an admitted container into the queue of starts. nm_start_some() launches the container later. */

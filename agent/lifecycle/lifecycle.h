@@ -31,13 +31,16 @@ void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason);
 
 /* ---- container-start.c ----------------------------------------------------------------------- */
 
-struct nm_starts *nm_starts_new(const char *shim_path); /* NULL: out of memory */
+/* Tests whether this host supports the confinement of commands. Returns NULL if out of memory. */
+struct nm_starts *nm_starts_new(const char *shim_path);
 struct nm_starts *nm_starts_free(struct nm_starts *s);
 /* Makes the event source that launches queued containers. Without this source, nm_start_some() launches all of them in
  * one turn. */
 int nm_starts_begin(struct nm_manager *m);
 bool nm_starts_are_queued(const struct nm_starts *s);
 uint32_t nm_starts_n_opportunistic(const struct nm_starts *s); /* number of opportunistic containers in the queue */
+/* Returns 0 if nmd can create namespaces for containers, otherwise -errno. */
+int nm_starts_confinement(const struct nm_starts *s);
 /* Launches containers from the front of the queue of starts until the time of one turn of the event loop is used up. */
 void nm_start_some(struct nm_manager *m);
 /* Opens the shim's program once, when nmd starts, because a package upgrade replaces the file before it restarts nmd.

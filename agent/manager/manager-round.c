@@ -25,7 +25,6 @@
 
 static void count_apps(struct nm_manager *m)
 {
-    assert(m->live.n <= m->live.size);
     for (size_t i = 0; i < m->apps.n; i++)
         m->apps.views[i].running = m->apps.views[i].queued = 0;
     for (size_t i = 0; i < m->live.n; i++) {

@@ -6,6 +6,7 @@
 #include "agent/journal/journal.h"
 #include "agent/journal/records.h"
 #include "agent/journal/slot-file.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/node/node.h"
 #include "agent/node/over-beta.h"
 #include "agent/requests/requests.h"
@@ -65,6 +66,7 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
+    int confinement = nm_starts_confinement(m->starts);
     const char *advice = m->journal.error < 0 ? nm_store_error_advice(m->journal.error) : NULL;
     char unowned[32];
 
@@ -75,10 +77,10 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
     if (!b->feature[NM_CGROUP_CPU_WEIGHT])
         note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background "
                   "class (SCHED_IDLE)");
-    if (m->config->confine && m->confinement < 0 && geteuid() == 0)
+    if (m->config->confine && confinement < 0 && geteuid() == 0)
         note(ret, "confine: containers have no namespaces of their own, because %s; a user's service manager "
                   "(systemd-run --user) can start processes for them outside of their limits",
-             nm_launch_no_confinement(m->confinement));
+             nm_launch_no_confinement(confinement));
     if (m->sampled.slice_unowned_bytes >= UNOWNED_WORTH_REPORTING)
         note(ret, "%s in %s belong to no container (for example data that ended containers left in /dev/shm, another "
                   "tmpfs or System V segments) and count as used",

@@ -285,8 +285,8 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
     m->starts = nm_starts_new(p->shim_path);
-    if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
-        !m->settings_basis || !m->slice || !m->starts)
+    if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim ||
+        !m->sessions || !m->settings_basis || !m->slice || !m->starts)
         return -ENOMEM;
     return 0;
 }
@@ -338,10 +338,10 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->round.squeeze_millicores = NM_NO_SQUEEZE;
     m->owners.queue_limit = UINT32_MAX;
     m->timers.started_realtime_usec = nm_realtime_usec();
-    m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
-    (void)nm_lists_app(m, ""); /* slot 0 is for containers without an application */
-    r = m->apps.n > 0 ? make_parts(m, p) : -ENOMEM;
+    r = nm_lists_begin(m);
+    if (r >= 0)
+        r = make_parts(m, p);
     if (r >= 0)
         r = manager_fill(m, p, &message);
     if (r < 0) {

@@ -180,7 +180,7 @@ static int launch(struct nm_session *s, struct nm_live_container *l, const struc
         .command = &command,
         .cgroup_fd = l->cg->dir_fd,
         .oom_score_adj = nm_limits_oom_score_adj(c),
-        .confine = m->config->confine && m->confinement == 0,
+        .confine = m->config->confine && nm_starts_confinement(m->starts) == 0,
         .private_ipc = m->config->private_ipc,
         .rows = e->rows,
         .columns = e->columns,

@@ -156,14 +156,13 @@ struct nm_journal {
 struct nm_live_containers {
     struct nm_live_container **all;
     struct nm_policy_container **views; /* in the same order */
-    size_t n, size;
-    void *by_id; /* tsearch tree of struct nm_container, live and ended */
+    size_t n;
 };
 
 /* Containers that have ended, the oldest first. */
 struct nm_ended {
     struct nm_container **all;
-    size_t n, size;
+    size_t n;
     size_t n_results;       /* number of results kept for their owners */
     uint64_t results_bytes; /* size of the data kept with these results */
     uint64_t log_bytes;     /* total size of the logs, as far as they were measured */
@@ -172,8 +171,7 @@ struct nm_ended {
 struct nm_apps {
     struct nm_app *all;
     struct nm_policy_app *views; /* in the same order */
-    size_t n, size;
-    bool full_logged;
+    size_t n;
 };
 
 struct nm_cgroup_list {
@@ -236,7 +234,6 @@ struct nm_manager {
     sd_event *event;
     struct nm_config *config;
     char *state_dir, *runtime_dir, *log_dir, *proc_root;
-    int confinement; /* 0: nmd can create namespaces for containers; otherwise -errno */
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_journal journal;
@@ -250,6 +247,7 @@ struct nm_manager {
     struct nm_live_containers live;
     struct nm_ended ended;
     struct nm_apps apps;
+    struct nm_lists *lists; /* allocated sizes of the three lists, and the index over all containers */
 
     struct nm_sampled sampled;
     struct nm_sampling *sampling;
