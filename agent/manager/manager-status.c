@@ -7,6 +7,7 @@
 #include "agent/journal/records.h"
 #include "agent/journal/slot-file.h"
 #include "agent/lifecycle/lifecycle.h"
+#include "agent/node/cgroups.h"
 #include "agent/node/node.h"
 #include "agent/node/over-beta.h"
 #include "agent/requests/requests.h"
@@ -205,7 +206,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->n_links = m->sampled.n_links;
     ret->queue_reason = m->round.queue_reason;
     memcpy(ret->queue_head_id, m->round.queue_head_id, sizeof ret->queue_head_id);
-    ret->squeeze_millicores = m->round.squeeze_millicores;
+    ret->squeeze_millicores = nm_squeeze_millicores(m->round.squeeze);
     nm_policy_get_memory(m->policy, &memory);
     ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
     ret->surge_margin_until_usec =

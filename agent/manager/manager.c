@@ -281,12 +281,13 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->helper = nm_helper_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
+    m->round.squeeze = nm_squeeze_new();
     m->sessions = nm_sessions_new();
     m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
     m->starts = nm_starts_new(p->shim_path);
     if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim ||
-        !m->sessions || !m->settings_basis || !m->slice || !m->starts)
+        !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice || !m->starts)
         return -ENOMEM;
     return 0;
 }
@@ -335,7 +336,6 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     }
     m->event = sd_event_ref(p->event);
     m->drain.deadline_usec = UINT64_MAX;
-    m->round.squeeze_millicores = NM_NO_SQUEEZE;
     m->owners.queue_limit = UINT32_MAX;
     m->timers.started_realtime_usec = nm_realtime_usec();
     m->config = p->config;
@@ -378,6 +378,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_lists_done(m);
     m->decisions = nm_decisions_free(m->decisions);
     m->durable = nm_durable_free(m->durable);
+    m->round.squeeze = nm_squeeze_free(m->round.squeeze);
     m->reclaim = nm_reclaim_free(m->reclaim);
     m->slice = nm_slice_free(m->slice);
     nm_cgroups_free_unowned(m);

@@ -28,6 +28,9 @@ struct nm_priority nm_limits_priority_of(const struct nm_live_container *l);
 void nm_limits_set_priority(struct nm_live_container *l);
 /* Sets the network priority of sockets that are created from now on. */
 void nm_limits_set_network(struct nm_live_container *l);
+struct nm_squeeze *nm_squeeze_new(void); /* NULL: out of memory */
+struct nm_squeeze *nm_squeeze_free(struct nm_squeeze *s);
+uint64_t nm_squeeze_millicores(const struct nm_squeeze *s); /* NM_NO_SQUEEZE: there is no squeeze */
 void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *verdict);
 void nm_limits_check_drift(struct nm_manager *m);
 

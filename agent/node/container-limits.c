@@ -175,6 +175,32 @@ void nm_limits_restore(struct nm_live_container *l)
 
 /* ---- squeeze --------------------------------------------------------------- */
 
+/* The squeeze of the newest round. */
+struct nm_squeeze {
+    uint64_t millicores; /* NM_NO_SQUEEZE: there is no squeeze */
+    enum nm_reason reason;
+};
+
+struct nm_squeeze *nm_squeeze_new(void)
+{
+    struct nm_squeeze *s = calloc(1, sizeof *s);
+
+    if (s)
+        s->millicores = NM_NO_SQUEEZE;
+    return s;
+}
+
+struct nm_squeeze *nm_squeeze_free(struct nm_squeeze *s)
+{
+    free(s);
+    return NULL;
+}
+
+uint64_t nm_squeeze_millicores(const struct nm_squeeze *s)
+{
+    return s->millicores;
+}
+
 static bool differs_much(uint64_t a, uint64_t b)
 {
     if (a == NM_CGROUP_NONE || b == NM_CGROUP_NONE)
@@ -195,11 +221,12 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
 /* Records the begin and the end of a squeeze, and a change of its reason. */
 static void report_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
-    bool same = (m->round.squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
-                m->round.squeeze_reason == v->squeeze_reason;
+    struct nm_squeeze *s = m->round.squeeze;
+    bool same = (s->millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
+                s->reason == v->squeeze_reason;
 
-    m->round.squeeze_millicores = v->squeeze_millicores;
-    m->round.squeeze_reason = v->squeeze_reason;
+    s->millicores = v->squeeze_millicores;
+    s->reason = v->squeeze_reason;
     if (!same)
         nm_record_squeeze(m, v);
 }
@@ -222,7 +249,7 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
     uint64_t total = verdict->squeeze_millicores, sum;
 
     assert(total > 0);
-    if (total == NM_NO_SQUEEZE && m->round.squeeze_millicores == NM_NO_SQUEEZE)
+    if (total == NM_NO_SQUEEZE && m->round.squeeze->millicores == NM_NO_SQUEEZE)
         return;
     sum = NM_MAX(sum_of_squeezed(m), (uint64_t)1);
     for (size_t i = 0; i < m->live.n; i++) {

@@ -203,8 +203,7 @@ struct nm_round_state {
     enum nm_reason queue_reason;
     char queue_head_id[NM_ID_SIZE];
     enum nm_reason preempt_wait_reason; /* verdict's preempt_wait_reason of the newest round with a sample */
-    uint64_t squeeze_millicores;
-    enum nm_reason squeeze_reason;
+    struct nm_squeeze *squeeze; /* container-limits.c */
     bool invariant_broken;
 };
 
