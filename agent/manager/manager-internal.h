@@ -10,6 +10,10 @@
 
 /* ---- manager-round.c ------------------------------------------------------------------------- */
 
+struct nm_round_internal *nm_round_internal_new(void); /* NULL: out of memory */
+struct nm_round_internal *nm_round_internal_free(struct nm_round_internal *i);
+/* Makes the timer for rounds that the policy wants at a certain time. */
+int nm_round_add_wake_timer(struct nm_manager *m);
 void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger);
 void nm_round_run_requested(struct nm_manager *m); /* runs the round that nm_round_request() requested */
 

@@ -23,6 +23,24 @@
 /* A pressure event within this time after a sample causes no new sample. */
 #define FRESH_ENOUGH_USEC (20 * NM_USEC_PER_MSEC)
 
+struct nm_round_internal {
+    sd_event_source *wake_timer;
+    bool invariant_broken; /* the newest round violated a rule of the policy */
+};
+
+struct nm_round_internal *nm_round_internal_new(void)
+{
+    return calloc(1, sizeof(struct nm_round_internal));
+}
+
+struct nm_round_internal *nm_round_internal_free(struct nm_round_internal *i)
+{
+    if (i)
+        sd_event_source_disable_unref(i->wake_timer);
+    free(i);
+    return NULL;
+}
+
 static void count_apps(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->apps.n; i++)
@@ -229,10 +247,10 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
 {
     const char *broken = nm_policy_check_invariants(s, in, v);
 
-    if (broken && !m->round.invariant_broken)
+    if (broken && !m->round.internal->invariant_broken)
         nm_err("a rule of the policy was violated; please report this with the output of 'nmctl explain --last 20': %s",
                broken);
-    m->round.invariant_broken = broken != NULL;
+    m->round.internal->invariant_broken = broken != NULL;
 }
 
 /*
@@ -263,6 +281,14 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
         nm_persist_snapshot_waiting(m->live.all[i]);
 }
 
+static void set_wake_timer(sd_event_source *timer, uint64_t wake_usec)
+{
+    if (!timer)
+        return;
+    (void)sd_event_source_set_time(timer, wake_usec);
+    (void)sd_event_source_set_enabled(timer, wake_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     struct nm_policy_input in = make_input(m, trigger);
@@ -289,11 +315,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     nm_growth_probe_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);
     nm_slice_follow(m); /* one call for all containers that ended, started or changed their type */
-    if (m->round.wake_timer) {
-        (void)sd_event_source_set_time(m->round.wake_timer, v->wake_usec);
-        (void)sd_event_source_set_enabled(
-            m->round.wake_timer, v->wake_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
-    }
+    set_wake_timer(m->round.internal->wake_timer, v->wake_usec);
 }
 
 void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
@@ -310,6 +332,18 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
         (void)nm_sample_all(m);
     decide_and_act(m, trigger);
     m->round.is_on = false;
+}
+
+static int on_wake(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    (void)s, (void)usec;
+    nm_round(userdata, NM_TRIGGER_CHANGE);
+    return 0;
+}
+
+int nm_round_add_wake_timer(struct nm_manager *m)
+{
+    return sd_event_add_time(m->event, &m->round.internal->wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake, m);
 }
 
 void nm_round_run_requested(struct nm_manager *m)

@@ -48,13 +48,6 @@ static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-static int on_wake(sd_event_source *s, uint64_t usec, void *userdata)
-{
-    (void)s, (void)usec;
-    nm_round(userdata, NM_TRIGGER_CHANGE);
-    return 0;
-}
-
 static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
@@ -117,8 +110,7 @@ static int start_timers(struct nm_manager *m)
     if (r >= 0)
         r = nm_growth_probe_start(m);
     if (r >= 0)
-        r = sd_event_add_time(m->event, &m->round.wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
-                              m);
+        r = nm_round_add_wake_timer(m);
     if (r >= 0)
         r = sd_event_add_time(m->event, &m->timers.housekeeping, CLOCK_BOOTTIME,
                               now + HOUSEKEEPING_USEC, 0, on_housekeeping, m);
@@ -281,13 +273,14 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->helper = nm_helper_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
+    m->round.internal = nm_round_internal_new();
     m->round.squeeze = nm_squeeze_new();
     m->sessions = nm_sessions_new();
     m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
     m->starts = nm_starts_new(p->shim_path);
     if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim ||
-        !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice || !m->starts)
+        !m->round.internal || !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice || !m->starts)
         return -ENOMEM;
     return 0;
 }
@@ -356,7 +349,7 @@ static void stop_watching(struct nm_manager *m)
 {
     m->timers.sample = sd_event_source_disable_unref(m->timers.sample);
     m->growth_probe = nm_growth_probe_free(m->growth_probe);
-    m->round.wake_timer = sd_event_source_disable_unref(m->round.wake_timer);
+    m->round.internal = nm_round_internal_free(m->round.internal);
     m->round.source = sd_event_source_disable_unref(m->round.source);
     m->starts = nm_starts_free(m->starts);
     m->drain.timer = sd_event_source_disable_unref(m->drain.timer);

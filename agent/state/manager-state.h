@@ -193,7 +193,8 @@ struct nm_timers {
 
 /* The current round, or the newest one. */
 struct nm_round_state {
-    sd_event_source *source, *wake_timer;
+    sd_event_source *source;
+    struct nm_round_internal *internal; /* manager-round.c */
     unsigned triggers; /* bits of enum nm_policy_trigger: the reasons for the requested round */
     bool is_on;
     bool shed_due;         /* the queue's limit was lowered, so the queue may be too long */
@@ -204,7 +205,6 @@ struct nm_round_state {
     char queue_head_id[NM_ID_SIZE];
     enum nm_reason preempt_wait_reason; /* verdict's preempt_wait_reason of the newest round with a sample */
     struct nm_squeeze *squeeze; /* container-limits.c */
-    bool invariant_broken;
 };
 
 /* Limits and callbacks that owners of containers have set. */
