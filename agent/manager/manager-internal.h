@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Functions that only the files of agent/manager and the tests use. The manager's interface for other folders is in
- * daemon.h, agent.h and status.h.
+ * Functions and structs that only the files of agent/manager and the tests use. The manager's interface for other
+ * folders is in daemon.h, agent.h and status.h.
  */
 
 #include "agent/state/manager-state.h"
@@ -24,3 +24,16 @@ struct nm_recorder;
 void nm_recorder_sample(struct nm_recorder *r); /* records the newest sample; does not allocate memory */
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r);
 NM_DEFINE_CLEANUP(struct nm_recorder *, nm_recorder_free)
+
+/* ---- manager-status.c ------------------------------------------------------------------------ */
+
+struct nm_registered_upstream *nm_registered_upstream_new(void); /* NULL: out of memory */
+struct nm_registered_upstream *nm_registered_upstream_free(struct nm_registered_upstream *u);
+
+/* ---- manager.c ------------------------------------------------------------------------------- */
+
+/* Periodic work, and the watch of the state directory. Only manager.c and its tests use this struct. */
+struct nm_upkeep {
+    sd_event_source *housekeeping, *state_dir;
+    uint64_t housekeeping_due_usec;
+};

@@ -2,6 +2,13 @@
 
 /* The manager's read-only functions. They copy the manager's state into plain structs and leave the state unchanged. */
 
+#include "agent/manager/manager-internal.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 #include "agent/journal/containers.h"
 #include "agent/journal/journal.h"
 #include "agent/journal/records.h"
@@ -10,16 +17,9 @@
 #include "agent/node/cgroups.h"
 #include "agent/node/node.h"
 #include "agent/node/over-beta.h"
-#include "agent/requests/requests.h"
-#include "agent/state/manager-state.h"
-
-#include <assert.h>
-#include <limits.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-
 #include "agent/policy/ordering.h"
 #include "agent/problem.h"
+#include "agent/requests/requests.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/parse.h"
@@ -219,43 +219,65 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     nm_manager_get_upstream(m, &ret->upstream);
 }
 
+/* ---- the upstream --------------------------------------------------------------------------- */
+
+struct nm_registered_upstream {
+    const struct nm_upstream_ops *ops; /* functions that show the upstream; NULL if there is no upstream */
+    void *userdata;
+};
+
+struct nm_registered_upstream *nm_registered_upstream_new(void)
+{
+    return calloc(1, sizeof(struct nm_registered_upstream));
+}
+
+struct nm_registered_upstream *nm_registered_upstream_free(struct nm_registered_upstream *u)
+{
+    free(u);
+    return NULL;
+}
+
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
 {
+    const struct nm_registered_upstream *u = m->owners.upstream;
+
     *ret = (struct nm_upstream){.kind = "none", .state = "none"};
-    if (m->owners.upstream && m->owners.upstream->status)
-        m->owners.upstream->status(m->owners.upstream_userdata, ret);
+    if (u->ops && u->ops->status)
+        u->ops->status(u->userdata, ret);
 }
 
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata)
 {
-    m->owners.upstream = ops;
-    m->owners.upstream_userdata = userdata;
+    *m->owners.upstream = (struct nm_registered_upstream){.ops = ops, .userdata = userdata};
 }
 
 json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users)
 {
-    const struct nm_owners *o = &m->owners;
+    const struct nm_registered_upstream *u = m->owners.upstream;
 
-    return o->upstream && o->upstream->details ? o->upstream->details(o->upstream_userdata, who, with_users)
-                                               : json_object();
+    return u->ops && u->ops->details ? u->ops->details(u->userdata, who, with_users) : json_object();
 }
 
 void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w)
 {
-    if (m->owners.upstream && m->owners.upstream->metrics)
-        m->owners.upstream->metrics(m->owners.upstream_userdata, w);
+    const struct nm_registered_upstream *u = m->owners.upstream;
+
+    if (u->ops && u->ops->metrics)
+        u->ops->metrics(u->userdata, w);
 }
 
 int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
                               struct nm_problem *ret_problem)
 {
-    const struct nm_upstream_ops *ops = m->owners.upstream;
+    const struct nm_registered_upstream *u = m->owners.upstream;
 
-    for (size_t i = 0; ops && i < ops->n_views; i++)
-        if (nm_streq(ops->views[i].path, q->path))
-            return ops->views[i].get(m->owners.upstream_userdata, q, ret, ret_problem);
+    for (size_t i = 0; u->ops && i < u->ops->n_views; i++)
+        if (nm_streq(u->ops->views[i].path, q->path))
+            return u->ops->views[i].get(u->userdata, q, ret, ret_problem);
     return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "%s: there is no such path", q->path);
 }
+
+/* ---- containers, decisions, logs and history ------------------------------------------------- */
 
 static int by_arrival(const void *a, const void *b)
 {
@@ -465,15 +487,18 @@ void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *
     }
 }
 
+/* ---- the configuration ----------------------------------------------------------------------- */
+
 json_t *nm_manager_config_to_json(const struct nm_manager *m)
 {
+    const struct nm_registered_upstream *u = m->owners.upstream;
     struct nm_config_note notes[NM_SETTINGS_NOTES_MAX];
     size_t n = nm_settings_notes(m->config, &m->sampled.node, m->backend, &m->settings, &m->tasks, notes);
     json_t *all = nm_config_to_json(m->config, notes, n), *more;
 
-    if (!all || !m->owners.upstream || !m->owners.upstream->config)
+    if (!all || !u->ops || !u->ops->config)
         return all;
-    more = m->owners.upstream->config(m->owners.upstream_userdata);
+    more = u->ops->config(u->userdata);
     if (json_array_extend(all, more) < 0) {
         json_decref(all);
         all = NULL;

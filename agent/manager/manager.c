@@ -91,11 +91,11 @@ static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
     bool more = nm_lists_drop_ended(m, now);
 
     (void)usec;
-    if (now >= m->timers.housekeeping_due_usec) {
+    if (now >= m->timers.upkeep->housekeeping_due_usec) {
         run_housekeeping(m);
-        m->timers.housekeeping_due_usec = now + HOUSEKEEPING_USEC;
+        m->timers.upkeep->housekeeping_due_usec = now + HOUSEKEEPING_USEC;
     }
-    (void)sd_event_source_set_time(s, more ? now + REMOVAL_USEC : m->timers.housekeeping_due_usec);
+    (void)sd_event_source_set_time(s, more ? now + REMOVAL_USEC : m->timers.upkeep->housekeeping_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
@@ -112,7 +112,7 @@ static int start_timers(struct nm_manager *m)
     if (r >= 0)
         r = nm_round_add_wake_timer(m);
     if (r >= 0)
-        r = sd_event_add_time(m->event, &m->timers.housekeeping, CLOCK_BOOTTIME,
+        r = sd_event_add_time(m->event, &m->timers.upkeep->housekeeping, CLOCK_BOOTTIME,
                               now + HOUSEKEEPING_USEC, 0, on_housekeeping, m);
     if (r >= 0)
         r = nm_loop_add_work(m->event, "round", on_round, m, &m->round.source);
@@ -146,7 +146,7 @@ static int on_state_dir(sd_event_source *s, const struct inotify_event *ev, void
  */
 static void watch_state_dir(struct nm_manager *m)
 {
-    int r = sd_event_add_inotify(m->event, &m->timers.state_dir, m->state_dir,
+    int r = sd_event_add_inotify(m->event, &m->timers.upkeep->state_dir, m->state_dir,
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR, on_state_dir, m);
 
     if (r < 0)
@@ -279,8 +279,11 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->settings_basis = nm_settings_basis_new(p);
     m->slice = nm_slice_new();
     m->starts = nm_starts_new(p->shim_path);
+    m->timers.upkeep = calloc(1, sizeof *m->timers.upkeep);
+    m->owners.upstream = nm_registered_upstream_new();
     if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim ||
-        !m->round.internal || !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice || !m->starts)
+        !m->round.internal || !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice || !m->starts ||
+        !m->timers.upkeep || !m->owners.upstream)
         return -ENOMEM;
     return 0;
 }
@@ -345,6 +348,16 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     return 0;
 }
 
+static struct nm_upkeep *upkeep_free(struct nm_upkeep *u)
+{
+    if (!u)
+        return NULL;
+    sd_event_source_disable_unref(u->housekeeping);
+    sd_event_source_disable_unref(u->state_dir);
+    free(u);
+    return NULL;
+}
+
 static void stop_watching(struct nm_manager *m)
 {
     m->timers.sample = sd_event_source_disable_unref(m->timers.sample);
@@ -353,8 +366,7 @@ static void stop_watching(struct nm_manager *m)
     m->round.source = sd_event_source_disable_unref(m->round.source);
     m->starts = nm_starts_free(m->starts);
     m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
-    m->timers.housekeeping = sd_event_source_disable_unref(m->timers.housekeeping);
-    m->timers.state_dir = sd_event_source_disable_unref(m->timers.state_dir);
+    m->timers.upkeep = upkeep_free(m->timers.upkeep);
     m->pressure = nm_pressure_free(m->pressure);
     m->health = nm_health_free(m->health);
 }
@@ -368,6 +380,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     stop_watching(m);
     m->recorder = nm_recorder_free(m->recorder);
     m->sessions = nm_sessions_free(m->sessions);
+    m->owners.upstream = nm_registered_upstream_free(m->owners.upstream);
     nm_lists_done(m);
     m->decisions = nm_decisions_free(m->decisions);
     m->durable = nm_durable_free(m->durable);

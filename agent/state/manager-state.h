@@ -186,8 +186,9 @@ struct nm_unowned_cgroups {
 };
 
 struct nm_timers {
-    sd_event_source *sample, *housekeeping, *state_dir;
-    uint64_t sample_due_usec, housekeeping_due_usec;
+    sd_event_source *sample;
+    uint64_t sample_due_usec;
+    struct nm_upkeep *upkeep; /* manager.c */
     uint64_t started_realtime_usec; /* when nmd was started */
 };
 
@@ -216,8 +217,7 @@ struct nm_owners {
     char asked[16];
     nm_manager_container_cb_t ask;
     void *ask_userdata;
-    const struct nm_upstream_ops *upstream; /* functions that show an upstream's status; NULL if there is no upstream */
-    void *upstream_userdata;
+    struct nm_registered_upstream *upstream; /* manager-status.c */
 };
 
 struct nm_draining {

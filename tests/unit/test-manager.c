@@ -84,10 +84,10 @@ static void test_housekeeping_runs_once_after_a_suspend(void **state)
 
     manager_fixture_start(w);
     due = nm_sub_u64(nm_now_usec(), 8 * HOUR_USEC);
-    w->m->timers.housekeeping_due_usec = due;
-    assert_true(sd_event_source_set_time(w->m->timers.housekeeping, due) >= 0);
-    assert_in_range(n_turns_of(w, w->m->timers.housekeeping), 1, 2);
-    assert_true(w->m->timers.housekeeping_due_usec > nm_now_usec());
+    w->m->timers.upkeep->housekeeping_due_usec = due;
+    assert_true(sd_event_source_set_time(w->m->timers.upkeep->housekeeping, due) >= 0);
+    assert_in_range(n_turns_of(w, w->m->timers.upkeep->housekeeping), 1, 2);
+    assert_true(w->m->timers.upkeep->housekeeping_due_usec > nm_now_usec());
 }
 
 /* If nmd can't make the timer of the grace period, it kills immediately. Otherwise the kill would never continue. */
