@@ -220,24 +220,24 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
  * it. */
 static void detach_worker(struct nm_live_container *l)
 {
-    if (l->reclaim_child) {
-        (void)sd_event_source_set_userdata(l->reclaim_child, NULL);
-        (void)sd_event_source_set_floating(l->reclaim_child, true);
+    if (l->reclaim_worker.child) {
+        (void)sd_event_source_set_userdata(l->reclaim_worker.child, NULL);
+        (void)sd_event_source_set_floating(l->reclaim_worker.child, true);
     }
-    l->reclaim_child = sd_event_source_unref(l->reclaim_child);
-    l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
+    l->reclaim_worker.child = sd_event_source_unref(l->reclaim_worker.child);
+    l->reclaim_worker.timer = sd_event_source_disable_unref(l->reclaim_worker.timer);
 }
 
 void nm_lists_end_passes(struct nm_live_container *l)
 {
     l->priority_pass = nm_procs_pass_free(l->priority_pass);
-    l->signal_pass = nm_procs_pass_free(l->signal_pass);
-    l->signals_due = 0;
+    l->signals.pass = nm_procs_pass_free(l->signals.pass);
+    l->signals.due = 0;
 }
 
 static void live_done(struct nm_live_container *l)
 {
-    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    l->kill.timer = sd_event_source_disable_unref(l->kill.timer);
     l->end_source = sd_event_source_disable_unref(l->end_source);
     detach_worker(l);
     l->events_watch = nm_cgroup_watch_free(l->events_watch);
@@ -247,6 +247,8 @@ static void live_done(struct nm_live_container *l)
     if (l->input_fd > 0)
         l->input_fd = nm_close(l->input_fd);
     nm_lists_end_passes(l);
+    free(l->recorded);
+    l->recorded = NULL;
     l->cg = nm_cgroup_free(l->cg);
 }
 

@@ -117,8 +117,8 @@ void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within
         v->reclaimed_usec = nm_now_usec();
         l->m->counters.running_reclaims++;
     }
-    l->reclaim_bytes = bytes;
-    l->reclaim_within_usec = within_usec;
+    l->reclaim_worker.bytes = bytes;
+    l->reclaim_worker.within_usec = within_usec;
     l->use_before = l->c->view.measured;
     (void)nm_persist_journal(l);
     schedule(l, NM_TODO_RECLAIM);

@@ -472,7 +472,7 @@ static bool finish_soon(struct nm_live_container *l)
     uint64_t delay = may_have_been_stopped(l) ? STOP_MESSAGE_WAIT_USEC : 0;
 
     assert(!l->end_source);
-    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    l->kill.timer = sd_event_source_disable_unref(l->kill.timer);
     if (sd_event_add_time_relative(l->m->event, &l->end_source, CLOCK_BOOTTIME, delay, 1, on_end, l) >= 0)
         return true;
     nm_err("%s: out of memory while ending it; trying again soon", l->c->id);
@@ -507,12 +507,12 @@ static void report_unkillable(struct nm_live_container *l)
     nm_lists_report_unkillable(l->m);
     nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
                      "%s can't be killed: 10 s after SIGKILL, and after %u more, %s; nmd keeps sending SIGKILL",
-                     l->c->id, l->n_kills - 1, who);
+                     l->c->id, l->kill.n - 1, who);
 }
 
 static bool frees_memory(const struct nm_live_container *l, uint64_t now)
 {
-    return now - NM_MAX(l->kill_usec, l->c->view.shrunk_usec) < UNKILLABLE_USEC;
+    return now - NM_MAX(l->kill.begun_usec, l->c->view.shrunk_usec) < UNKILLABLE_USEC;
 }
 
 static void schedule_kill_check(struct nm_live_container *l);
@@ -534,7 +534,7 @@ static int on_kill_check(sd_event_source *s, uint64_t usec, void *userdata)
     nm_sample_live(l, now);
     if (l->cg)
         (void)nm_cgroup_kill_in(l->m->event, l->cg, report_kill_failed);
-    l->n_kills++;
+    l->kill.n++;
     if (!l->run.unkillable && !frees_memory(l, now))
         report_unkillable(l);
     schedule_kill_check(l);
@@ -543,11 +543,11 @@ static int on_kill_check(sd_event_source *s, uint64_t usec, void *userdata)
 
 static void schedule_kill_check(struct nm_live_container *l)
 {
-    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_check_usec, 1000, on_kill_check,
+    l->kill.timer = sd_event_source_disable_unref(l->kill.timer);
+    if (sd_event_add_time_relative(l->m->event, &l->kill.timer, CLOCK_BOOTTIME, l->kill.check_usec, 1000, on_kill_check,
                                    l) < 0)
         nm_err("%s: out of memory while killing it; trying again soon", l->c->id);
-    l->kill_check_usec = NM_MIN(2 * l->kill_check_usec, MAX_KILL_CHECK_USEC);
+    l->kill.check_usec = NM_MIN(2 * l->kill.check_usec, MAX_KILL_CHECK_USEC);
 }
 
 int nm_end_kill(struct nm_live_container *l)
@@ -555,9 +555,9 @@ int nm_end_kill(struct nm_live_container *l)
     int r = l->cg ? nm_cgroup_kill_in(l->m->event, l->cg, report_kill_failed) : -ENOENT;
 
     nm_run_phase_note_sigkill(&l->phase);
-    l->n_kills = 1;
-    l->kill_usec = nm_now_usec();
-    l->kill_check_usec = FIRST_KILL_CHECK_USEC;
+    l->kill.n = 1;
+    l->kill.begun_usec = nm_now_usec();
+    l->kill.check_usec = FIRST_KILL_CHECK_USEC;
     schedule_kill_check(l);
     return r;
 }
@@ -607,7 +607,7 @@ void nm_end_check_all(struct nm_manager *m)
         if (!nm_run_phase_is_shim_gone(l->phase) && !nm_run_phase_is_killed(l->phase))
             continue;
         nm_end_check(l);
-        if (nm_run_phase_is_killed(l->phase) && !l->kill_timer)
+        if (nm_run_phase_is_killed(l->phase) && !l->kill.timer)
             schedule_kill_check(l);
     }
 }

@@ -64,11 +64,11 @@ static void on_signal_sent(int r, void *userdata);
 
 static int begin_signal(struct nm_live_container *l, int signo)
 {
-    int r = nm_cgroup_signal(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass);
+    int r = nm_cgroup_signal(l->m->event, l->cg, signo, l->c->shim_pid, &l->signals.pass);
 
-    l->signal_sent = signo;
+    l->signals.sent = signo;
     if (r >= 0)
-        nm_procs_pass_set_ended(l->signal_pass, on_signal_sent, l);
+        nm_procs_pass_set_ended(l->signals.pass, on_signal_sent, l);
     return r;
 }
 
@@ -77,23 +77,23 @@ static int begin_signal(struct nm_live_container *l, int signo)
 static void on_signal_sent(int r, void *userdata)
 {
     struct nm_live_container *l = userdata;
-    int signo = ffsll((long long)l->signals_due);
+    int signo = ffsll((long long)l->signals.due);
 
-    if (r >= 0 && l->signal_sent == SIGTERM && nm_container_is_being_ended(l->c))
+    if (r >= 0 && l->signals.sent == SIGTERM && nm_container_is_being_ended(l->c))
         nm_record_commit(l);
     if (signo == 0 || !l->cg)
         return;
-    l->signals_due &= ~(UINT64_C(1) << (signo - 1));
+    l->signals.due &= ~(UINT64_C(1) << (signo - 1));
     if (begin_signal(l, signo) < 0)
-        l->signals_due = 0; /* the cgroup was removed */
+        l->signals.due = 0; /* the cgroup was removed */
 }
 
 int nm_kill_signal(struct nm_live_container *l, int signo)
 {
     assert(l->cg && signo > 0 && signo <= 64);
-    if (!nm_procs_pass_is_on(l->signal_pass))
+    if (!nm_procs_pass_is_on(l->signals.pass))
         return begin_signal(l, signo);
-    l->signals_due |= UINT64_C(1) << (signo - 1);
+    l->signals.due |= UINT64_C(1) << (signo - 1);
     return 0;
 }
 
@@ -114,7 +114,7 @@ static int send_sigterm(struct nm_live_container *l)
     NM_FAULT("before-term");
     r = nm_kill_signal(l, SIGTERM);
     NM_FAULT("after-term");
-    if (r >= 0 && !nm_procs_pass_is_on(l->signal_pass))
+    if (r >= 0 && !nm_procs_pass_is_on(l->signals.pass))
         nm_record_commit(l);
     NM_FAULT("term-journalled");
     return r;
@@ -129,8 +129,8 @@ void nm_kill_terminate(struct nm_live_container *l)
         nm_kill_all(l);
         return;
     }
-    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, deadline - now, 1000, on_grace_over,
+    l->kill.timer = sd_event_source_disable_unref(l->kill.timer);
+    if (sd_event_add_time_relative(l->m->event, &l->kill.timer, CLOCK_BOOTTIME, deadline - now, 1000, on_grace_over,
                                    l) < 0)
         nm_kill_all(l); /* without the timer, SIGKILL would never follow */
 }

@@ -61,7 +61,7 @@ static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
     if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
         _exit(errno & 0xff);
     closefrom(cg.dir_fd + 1);
-    _exit(-nm_swap_reclaim(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
+    _exit(-nm_swap_reclaim(&cg, l->reclaim_worker.bytes, l->reclaim_worker.within_usec) & 0xff);
 }
 
 /* ---- the end of the worker ------------------------------------------------- */
@@ -69,7 +69,7 @@ static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
 static void measure_speed(struct nm_live_container *l, uint64_t gained)
 {
     struct nm_manager *m = l->m;
-    uint64_t now = nm_now_usec(), took = NM_MAX(now - l->reclaim_begun_usec, NM_USEC_PER_MSEC);
+    uint64_t now = nm_now_usec(), took = NM_MAX(now - l->reclaim_worker.begun_usec, NM_USEC_PER_MSEC);
     uint64_t speed = gained * NM_USEC_PER_SEC / took, old = nm_reclaim_bytes_per_sec(m);
 
     m->reclaim->bytes_per_sec = NM_MAX(old ? (old + speed) / 2 : speed, UINT64_C(1));
@@ -102,8 +102,8 @@ static void note_lateness(struct nm_live_container *l)
 
     (void)snprintf(why, sizeof why, "swap is too slow: %s of %s in %s",
                    nm_format_size(note_gain(l), got, sizeof got),
-                   nm_format_size(l->reclaim_bytes, asked, sizeof asked),
-                   nm_format_duration(nm_now_usec() - l->reclaim_begun_usec, took, sizeof took));
+                   nm_format_size(l->reclaim_worker.bytes, asked, sizeof asked),
+                   nm_format_duration(nm_now_usec() - l->reclaim_worker.begun_usec, took, sizeof took));
     nm_record_failed(l, why);
 }
 
@@ -111,7 +111,7 @@ static void kill_worker(struct nm_live_container *l)
 {
     pid_t pid;
 
-    if (l->reclaim_child && sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0)
+    if (l->reclaim_worker.child && sd_event_source_get_child_pid(l->reclaim_worker.child, &pid) >= 0)
         (void)kill(pid, SIGKILL);
 }
 
@@ -119,9 +119,9 @@ void nm_reclaim_supersede(struct nm_live_container *l)
 {
     bool open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM;
 
-    if (!l->reclaim_child || !open)
+    if (!l->reclaim_worker.child || !open)
         return;
-    if (nm_now_usec() - l->reclaim_begun_usec >= REPORT_MIN_USEC)
+    if (nm_now_usec() - l->reclaim_worker.begun_usec >= REPORT_MIN_USEC)
         note_lateness(l);
     kill_worker(l);
 }
@@ -137,15 +137,15 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     }
     open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* false if another decision has replaced the
                                                                            decision to reclaim */
-    l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
-    l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
+    l->reclaim_worker.child = sd_event_source_disable_unref(l->reclaim_worker.child);
+    l->reclaim_worker.timer = sd_event_source_disable_unref(l->reclaim_worker.timer);
     l->c->view.reclaiming = false;
     if (l->cg) /* a killed worker has not removed its limit in memory.swap.max */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     if (open && worked) {
         (void)note_gain(l);
         nm_record_effective(l);
-    } else if (open && l->reclaim_late) {
+    } else if (open && l->reclaim_worker.late) {
         note_lateness(l);
     } else if (open) {
         measure_speed(l, 0);
@@ -153,7 +153,7 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     }
     /* If the container is running, request a round with a sample now: memory may still be above the threshold, and the
      * policy should not wait for the next period to kill a container. */
-    nm_round_request(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
+    nm_round_request(l->m, l->reclaim_worker.within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
     return 0;
 }
 
@@ -162,7 +162,7 @@ static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_live_container *l = userdata;
 
     (void)s, (void)usec;
-    l->reclaim_late = true;
+    l->reclaim_worker.late = true;
     kill_worker(l);
     return 0;
 }
@@ -173,27 +173,27 @@ void nm_reclaim_start(struct nm_live_container *l)
     pid_t pid;
     int r;
 
-    assert(l->reclaim_bytes > 0);
-    if (!l->cg || l->reclaim_child)
+    assert(l->reclaim_worker.bytes > 0);
+    if (!l->cg || l->reclaim_worker.child)
         return;
-    l->reclaim_late = false;
+    l->reclaim_worker.late = false;
     NM_FAULT("before-reclaim");
     pid = fork();
     if (pid == 0)
         worker(l, self);
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
-                : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
+                : sd_event_add_child(l->m->event, &l->reclaim_worker.child, pid, WEXITED, ended, l);
     if (pid > 0 && r < 0) { /* the worker's exit can't be watched, so kill the worker */
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
     }
     l->c->view.reclaiming = r >= 0;
-    l->reclaim_begun_usec = nm_now_usec();
+    l->reclaim_worker.begun_usec = nm_now_usec();
     nm_record_acted(l);
     if (r < 0)
         nm_record_failed(l, strerror(-r));
-    else if (l->reclaim_within_usec > 0)
-        (void)sd_event_add_time_relative(l->m->event, &l->reclaim_timer, CLOCK_BOOTTIME,
-                                         l->reclaim_within_usec + LATE_USEC, 1000, on_late, l);
+    else if (l->reclaim_worker.within_usec > 0)
+        (void)sd_event_add_time_relative(l->m->event, &l->reclaim_worker.timer, CLOCK_BOOTTIME,
+                                         l->reclaim_worker.within_usec + LATE_USEC, 1000, on_late, l);
 }

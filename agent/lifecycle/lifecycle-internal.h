@@ -28,7 +28,7 @@ bool nm_start_cancel(struct nm_live_container *l);
 void nm_freeze_set(struct nm_live_container *l, bool frozen);
 void nm_kill_all(struct nm_live_container *l); /* sends SIGKILL immediately */
 void nm_kill_terminate(struct nm_live_container *l); /* sends SIGTERM, then SIGKILL after the grace period */
-/* Starts a worker that reclaims l->reclaim_bytes within l->reclaim_within_usec (0: no time limit). */
+/* Starts a worker that reclaims l->reclaim_worker.bytes within l->reclaim_worker.within_usec (0: no time limit). */
 void nm_reclaim_start(struct nm_live_container *l);
 
 /* ---- container-end.c ------------------------------------------------------------------------- */

@@ -156,11 +156,11 @@ static void report_waiting(const struct nm_policy_verdict *v, enum nm_reason rea
     if (reason == NM_REASON_NONE || !view)
         return;
     l = view->owner;
-    if (l->queue_reason_recorded == reason ||
-        (l->queue_recorded_usec && now - l->queue_recorded_usec < REPORT_AGAIN_USEC))
+    if (l->queue_recorded.reason == reason ||
+        (l->queue_recorded.usec && now - l->queue_recorded.usec < REPORT_AGAIN_USEC))
         return;
-    l->queue_reason_recorded = reason;
-    l->queue_recorded_usec = now;
+    l->queue_recorded.reason = reason;
+    l->queue_recorded.usec = now;
     nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, reason);
     nm_record_effective(l);
 }
@@ -199,10 +199,10 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
         struct nm_live_container *l = v.actions[i].target->owner;
         enum nm_decision_kind kind = kinds[v.actions[i].type];
 
-        if (l->shadow_any && l->shadow_kind_recorded == kind)
+        if (l->shadow.any && l->shadow.kind == kind)
             continue;
-        l->shadow_any = true;
-        l->shadow_kind_recorded = kind;
+        l->shadow.any = true;
+        l->shadow.kind = kind;
         nm_record_shadow(l, kind, &v.actions[i], &v);
     }
 }

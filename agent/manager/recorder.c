@@ -4,8 +4,8 @@
  * nmd --record FILE: records requests, states and samples as a trace for nmsim. See trace.h for the format.
  *
  * A recording must not delay or stop nmd. Events are collected in a buffer, which is written to the file every 5 s or
- * when it has 64 KiB. The buffer grows when a container is submitted, but never during a sample. If the file can't be
- * written (a full disk) or exceeds 4 GiB, nmd cuts it after its last complete line, logs one message, and continues
+ * when it has 64 KiB. Memory is allocated when a container is submitted, but never during a sample. If the file can't
+ * be written (a full disk) or exceeds 4 GiB, nmd cuts it after its last complete line, logs one message, and continues
  * without the recording.
  */
 
@@ -33,6 +33,14 @@ struct nm_recorder {
     struct nm_trace_buffer buffer;
     uint64_t begun_usec, flushed_usec;
     uint64_t written_bytes; /* size of the complete lines in the file */
+};
+
+/* The container's state as last written to the recording. */
+struct nm_recorded {
+    enum nm_execution_type type;
+    struct nm_resources request, use;
+    bool used; /* `use` was written */
+    bool started; /* the start was written */
 };
 
 /* ---- the file ------------------------------------------------------------ */
@@ -157,16 +165,21 @@ static void put_event(struct nm_recorder *r, const char *event, const struct nm_
     flush_if_due(r);
 }
 
-static void remember(struct nm_live_container *l)
+static int remember(struct nm_live_container *l)
 {
-    l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
+    if (!l->recorded) /* an earlier recording may have left it */
+        l->recorded = calloc(1, sizeof *l->recorded);
+    if (!l->recorded)
+        return -ENOMEM;
+    *l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
+    return 0;
 }
 
 /* Returns whether the container's submission was recorded. A container that is being prepared is recorded only when it
  * enters the queue. */
 static bool is_reported(const struct nm_live_container *l)
 {
-    return l->recorded.request.memory_bytes > 0;
+    return l->recorded;
 }
 
 /* Records the submission of a container. For a container that ran before the recording began, includes its run time, so
@@ -182,11 +195,12 @@ static void report_submit(struct nm_recorder *r, struct nm_live_container *l)
     if (c->view.state >= NM_RUNNING)
         ran = nm_sub_u64(now, c->view.started_usec);
     rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, r->m->live.n + 16);
+    if (rc >= 0)
+        rc = remember(l);
     if (rc < 0) {
         give_up(r, strerror(-rc));
         return;
     }
-    remember(l);
     nm_trace_begin_submit(&r->buffer, now - r->begun_usec, &c->view, c->name, c->app, ran);
     nm_trace_end(&r->buffer);
     flush_if_due(r);
@@ -198,9 +212,9 @@ static void report_submit(struct nm_recorder *r, struct nm_live_container *l)
  * uses less for some time. */
 static void report_start(struct nm_recorder *r, struct nm_live_container *l)
 {
-    if (!l->recorded.started)
+    if (!l->recorded->started)
         put_event(r, "start", l->c);
-    l->recorded.started = true;
+    l->recorded->started = true;
 }
 
 static void report_end(struct nm_recorder *r, const struct nm_container *c)
@@ -261,15 +275,15 @@ static void on_event(const struct nm_event *e, void *userdata)
 static void report_change(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_policy_container *v = &l->c->view;
+    struct nm_recorded *last = l->recorded;
 
     if (!is_reported(l))
         return;
-    if (v->type == l->recorded.type &&
-        v->request.memory_bytes == l->recorded.request.memory_bytes &&
-        v->request.cpu_millicores == l->recorded.request.cpu_millicores)
+    if (v->type == last->type && v->request.memory_bytes == last->request.memory_bytes &&
+        v->request.cpu_millicores == last->request.cpu_millicores)
         return;
-    l->recorded.type = v->type;
-    l->recorded.request = v->request;
+    last->type = v->type;
+    last->request = v->request;
     if (!begin(r, "change", l->c))
         return;
     nm_trace_put_word(&r->buffer, "type", nm_execution_type_name(v->type));
@@ -284,7 +298,7 @@ static void report_change(struct nm_recorder *r, struct nm_live_container *l)
 static void put_use(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_policy_container *v = &l->c->view;
-    struct nm_recorded *last = &l->recorded;
+    struct nm_recorded *last = l->recorded;
 
     if (!is_reported(l) || v->state < NM_RUNNING || v->state > NM_KILLING)
         return;

@@ -73,8 +73,8 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
         return;
     l->use_before = d->predicted;
     if (d->kind == NM_DECISION_QUEUE) { /* so that the same reason is not recorded again */
-        l->queue_reason_recorded = d->reason;
-        l->queue_recorded_usec = d->decided_usec;
+        l->queue_recorded.reason = d->reason;
+        l->queue_recorded.usec = d->decided_usec;
     }
     /* The earlier nmd died after the pause and before the sample that shows how much the pause has freed. */
     if (d->outcome == NM_OUTCOME_DONE && !d->regained_known && d->kind == NM_DECISION_PAUSE &&

@@ -32,14 +32,6 @@ enum nm_todo {
     NM_TODO_KILL
 };
 
-/* The container's state as last written to a recording (recorder.c). */
-struct nm_recorded {
-    enum nm_execution_type type;
-    struct nm_resources request, use;
-    bool used; /* `use` was written */
-    bool started; /* the start was written */
-};
-
 /* The part of a guaranteed container's promised memory that the slice must protect now. All zeros at the container's
  * start. */
 struct nm_slice_claim {
@@ -60,6 +52,41 @@ struct nm_run {
     uint64_t output_max_bytes; /* limit of the container's log, for stdout and for stderr each */
     struct nm_slice_claim claim;
     struct nm_cgroup_sample sample;
+};
+
+/* A kill, from SIGTERM to the end of the container. */
+struct nm_kill {
+    sd_event_source *timer; /* end of the grace period; after SIGKILL, the next check of the container */
+    uint64_t begun_usec;    /* time of the first SIGKILL to all processes */
+    uint64_t check_usec;    /* interval until the next check */
+    unsigned n;             /* how often SIGKILL was sent */
+};
+
+/* The signals that nmd sends to all processes of a container. */
+struct nm_signals {
+    struct nm_procs_pass *pass; /* pass over all processes (cgroup/procs.h) */
+    int sent;                   /* the signal that `pass` sends */
+    uint64_t due;               /* signals to send after `pass`; bit 0: signal 1 */
+};
+
+/* The worker that reclaims memory of a container, and its task. */
+struct nm_reclaim_worker {
+    uint64_t bytes, within_usec; /* within_usec 0: no time limit */
+    uint64_t begun_usec;
+    sd_event_source *child, *timer;
+    bool late; /* the worker exceeded its time limit and was killed */
+};
+
+/* Shadow mode: the last recorded decision, so that it is recorded once. */
+struct nm_shadow_recorded {
+    enum nm_decision_kind kind;
+    bool any;
+};
+
+/* The last recorded reason for waiting. */
+struct nm_queue_recorded {
+    enum nm_reason reason;
+    uint64_t usec; /* time of the record */
 };
 
 /* Entry in m->starts while the container is admitted and waits for its launch. */
@@ -84,16 +111,11 @@ struct nm_live_container {
     uint16_t rows, columns; /* size of the command's terminal, used with input_fd; 0 if there is no terminal */
     enum nm_todo todo;
     struct nm_start_entry start;
-    uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
-    sd_event_source *kill_timer;      /* end of the grace period; after SIGKILL, the next check of the container */
-    uint64_t kill_usec, kill_check_usec; /* time of the first SIGKILL to all processes; interval until the next check */
-    unsigned n_kills;
+    struct nm_kill kill;
     sd_event_source *end_source;      /* runs the handling of the container's end in a later turn of the event loop */
-    struct nm_procs_pass *priority_pass, *signal_pass; /* passes over all processes of the container (cgroup/procs.h) */
-    int signal_sent;                  /* the signal that signal_pass sends */
-    uint64_t signals_due;             /* signals to send after signal_pass; bit 0: signal 1 */
-    sd_event_source *reclaim_child, *reclaim_timer;
-    bool reclaim_late;                /* the reclaim's worker exceeded its time limit and was killed */
+    struct nm_procs_pass *priority_pass; /* pass over all processes of the container (cgroup/procs.h) */
+    struct nm_signals signals;
+    struct nm_reclaim_worker reclaim_worker;
     bool limits_due;                  /* the limits have changed since the cgroup's creation began */
     bool priority_due;                /* the type has changed since the shim got the command's priority */
     uint64_t retry_usec;              /* earliest time of the next attempt after a failed start: the next sample */
@@ -105,12 +127,9 @@ struct nm_live_container {
     bool regain_due;                  /* the next sample shows how much the action has really freed */
     struct nm_resources use_before;   /* use at the time of the action */
     struct nm_decision decision;      /* the newest decision about this container */
-    /* shadow mode: kind of the last recorded decision, so that it is recorded once */
-    enum nm_decision_kind shadow_kind_recorded;
-    bool shadow_any;
-    enum nm_reason queue_reason_recorded; /* the last recorded reason for waiting, and the time of the record */
-    uint64_t queue_recorded_usec;
-    struct nm_recorded recorded;
+    struct nm_shadow_recorded shadow;
+    struct nm_queue_recorded queue_recorded;
+    struct nm_recorded *recorded;     /* owned; NULL: the container is in no recording (recorder.c) */
 };
 
 /* The newest sample, without the figures of the containers, which struct nm_live_container has. */

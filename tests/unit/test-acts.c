@@ -98,7 +98,7 @@ static void test_a_freeze_that_takes_too_long_is_undone(void **state)
 
 static bool is_reclaimed(const struct nm_live_container *l)
 {
-    return !l->reclaim_child;
+    return !l->reclaim_worker.child;
 }
 
 /* A reclaim that frees no memory in its time succeeds. The decision records the measured gain. */
@@ -113,7 +113,7 @@ static void test_a_reclaim_that_frees_no_memory_succeeds(void **state)
     open_decision(l, NM_DECISION_RECLAIM);
     nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC);
     assert_int_equal(w->m->counters.running_reclaims, 1);
-    assert_true(l->c->view.reclaiming && l->reclaim_child && !l->c->view.reclaimed);
+    assert_true(l->c->view.reclaiming && l->reclaim_worker.child && !l->c->view.reclaimed);
     nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC); /* starts no second worker for the container */
     manager_fixture_wait(w, l, is_reclaimed);
     assert_false(l->c->view.reclaiming);
@@ -150,7 +150,7 @@ static struct nm_live_container *begin_to_hang(struct manager_fixture *w, uint64
     assert_int_equal(mkfifoat(l->cg->dir_fd, "memory.reclaim", 0600), 0);
     open_decision(l, NM_DECISION_RECLAIM);
     nm_act_reclaim(l, 8 * MIB, within_usec);
-    assert_non_null(l->reclaim_child);
+    assert_non_null(l->reclaim_worker.child);
     return l;
 }
 
@@ -160,10 +160,10 @@ static void test_a_reclaim_that_hangs_is_killed(void **state)
     struct nm_live_container *l = begin_to_hang(w, NM_USEC_PER_MSEC);
 
     manager_fixture_wait(w, l, is_reclaimed); /* nmd kills the worker at the end of its time */
-    assert_true(l->reclaim_late);
+    assert_true(l->reclaim_worker.late);
     assert_failed(l, "swap is too slow: ");
     assert_int_equal(nm_reclaim_bytes_per_sec(w->m), 1);
-    assert_null(l->reclaim_timer);
+    assert_null(l->reclaim_worker.timer);
 }
 
 /* The kill of a container ends its reclaim. The decision records the gain if the reclaim ran long enough. */
@@ -175,7 +175,7 @@ static void test_the_kill_of_a_container_ends_its_reclaim(void **state)
     for (unsigned late = 0; late < 2; late++) {
         l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
         if (late)
-            l->reclaim_begun_usec -= NM_USEC_PER_SEC;
+            l->reclaim_worker.begun_usec -= NM_USEC_PER_SEC;
         nm_reclaim_supersede(l);
         if (late)
             assert_failed(l, "swap is too slow: ");
@@ -195,7 +195,7 @@ static void test_a_worker_of_an_ended_container_is_reaped(void **state)
     siginfo_t gone = {0};
     pid_t pid;
 
-    assert_true(sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0);
+    assert_true(sd_event_source_get_child_pid(l->reclaim_worker.child, &pid) >= 0);
     l->c->view.state = NM_COMPLETED;
     nm_run_phase_set(&l->phase, NM_RUN_ENDING);
     nm_lists_remove_live(l);
@@ -216,7 +216,7 @@ static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
     assert_true(sd_event_exit(w->event, 0) >= 0);
     assert_true(sd_event_loop(w->event) >= 0);
     nm_act_reclaim(l, 8 * MIB, 0);
-    assert_null(l->reclaim_child);
+    assert_null(l->reclaim_worker.child);
     assert_false(l->c->view.reclaiming);
     assert_failed(l, strerror(ESTALE));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

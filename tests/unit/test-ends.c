@@ -267,12 +267,12 @@ static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(voi
     uint64_t deadline = nm_now_usec() + MANAGER_FIXTURE_DEADLINE_USEC;
 
     assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, l->c->id, true, &(struct nm_problem){0}), 0);
-    assert_true(nm_run_phase_is_killed(l->phase) && l->kill_timer);
-    l->kill_usec = 1; /* long ago */
+    assert_true(nm_run_phase_is_killed(l->phase) && l->kill.timer);
+    l->kill.begun_usec = 1; /* long ago */
     l->c->view.shrunk_usec = 0;
     while (!l->run.unkillable && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    assert_true(l->run.unkillable && l->n_kills > 1);
+    assert_true(l->run.unkillable && l->kill.n > 1);
     assert_int_equal(w->m->counters.unkillable, 1);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
@@ -296,7 +296,7 @@ static void test_a_failed_kill_is_reported_and_repeated(void **state)
     assert_false(l->decision_open);
     assert_int_equal(l->decision.outcome, NM_OUTCOME_FAILED);
     assert_string_equal(l->decision.error, "Is a directory");
-    assert_true(nm_run_phase_is_killed(l->phase) && l->kill_timer);
+    assert_true(nm_run_phase_is_killed(l->phase) && l->kill.timer);
     assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", AT_REMOVEDIR), 0);
 }
 

@@ -159,7 +159,7 @@ static void test_each_container_state_is_restored(void **state)
             fail_msg("%s: %c", states[i].name, text[0]);
     }
     assert_true(manager_fixture_find(w, "runs-frozen")->c->view.pause_deadline_usec < UINT64_MAX);
-    assert_non_null(manager_fixture_find(w, "told-to-end")->kill_timer);
+    assert_non_null(manager_fixture_find(w, "told-to-end")->kill.timer);
 }
 
 /* ---- interrupted starts ------------------------------------------------------------------------ */
