@@ -52,7 +52,15 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
     if (!nm_container_may_become(c->view.state, to))
         return -EPROTO;
     c->view.state = to;
+    if (to == NM_NEW || to == NM_KILLING) /* the next run has begun, or there will be none */
+        c->rerun = false;
     return 0;
+}
+
+void nm_container_request_rerun(struct nm_container *c)
+{
+    assert(c->view.state >= NM_RUNNING && c->view.state < NM_KILLING && !c->rerun);
+    c->rerun = true;
 }
 
 bool nm_container_is_being_ended(const struct nm_container *c)
@@ -92,11 +100,10 @@ void nm_container_drop_run(struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;
 
-    assert(v->state == NM_NEW);
+    assert(v->state == NM_NEW && !c->rerun);
     v->user_paused = v->reclaimed = false;
     v->paused_usec = v->reclaimed_usec = v->last_cpu_millicores = 0;
     v->pause_deadline_usec = UINT64_MAX;
-    c->rerun = false;
     c->kill_deadline_usec = 0;
     c->pid = 0;
     nm_container_drop_end(c);

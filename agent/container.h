@@ -49,7 +49,10 @@ struct nm_container {
     uint64_t exit_decision;      /* number of the decision to end the container; 0 if no decision ended it */
     int32_t owner_code;          /* the owner's own reason code from nm_manager_end(); 0 if the owner did not end the
                                     container */
-    bool rerun;                  /* the container's processes are being ended so that its owner can run it again */
+    /* The owner's request to run the container again: its processes are being ended, and NEW follows instead of
+     * COMPLETED. This is not a state, because clients see RUNNING meanwhile, and not a phase of the run, because the
+     * phases are those of a kill. A kill withdraws the request. Only container.c and the readers of rows change it. */
+    bool rerun;
     bool keep_result;            /* keep the ended container until its owner has acknowledged the result */
     uint64_t memory_peak_bytes, swap_bytes, oom_kills;
     uint64_t log_bytes;          /* COMPLETED: size of the container's output on disk; measured, not journalled */
@@ -73,6 +76,8 @@ int nm_container_set_log_dir(struct nm_container *c, const char *dir);
 int nm_container_set_state(struct nm_container *c, enum nm_state to);
 bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
+/* Notes the owner's request to run the container again. The container must have started and must not be KILLING. */
+void nm_container_request_rerun(struct nm_container *c);
 /* Returns whether the container's processes are being ended: because the container is in state KILLING, or because its
  * owner runs it again (nm_container.rerun). */
 bool nm_container_is_being_ended(const struct nm_container *c);

@@ -174,7 +174,6 @@ void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool n
     if (nm_end_is_complete(l))
         return;
     if (v->state != NM_KILLING) {
-        l->c->rerun = false;
         note_cause(l, reason);
         l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;

@@ -85,7 +85,9 @@ struct nm_policy_container {
     uint64_t seq; /* arrival number, unique */
     enum nm_execution_type type;
     enum nm_state state;
-    bool admitted;    /* SCHEDULED, and the container's launch is in progress: counts as in warm-up */
+    /* The policy has admitted the container. While the container is SCHEDULED, its launch is in progress, and it counts
+     * as in warm-up. Not a state of its own: clients see SCHEDULED until the command runs. */
+    bool admitted;
     bool exempt;      /* application master */
     bool cpu_is_share; /* while the container is guaranteed, its CPU is a share by weight and is not promised */
     bool user_paused; /* a person has paused the container, so the policy does not resume it */

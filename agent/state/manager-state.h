@@ -43,7 +43,9 @@ struct nm_slice_claim {
 /* State of one run of a container. It is reset before the next run. */
 struct nm_run {
     bool adopted;             /* an earlier nmd began the run */
-    bool stopped;             /* systemd stops the container's scope without a request of nmd */
+    /* systemd stops the container's scope without a request of nmd. A cause of the end and not a phase: the message may
+     * arrive in each phase with a cgroup, and the next phases are the same with it and without it. */
+    bool stopped;
     bool unkillable;          /* the container is counted as unkillable */
     bool unread_logged;       /* nmd has logged that it can't measure the container */
     bool oom_reported;        /* the cause of the container's oom kills was determined */

@@ -71,6 +71,26 @@ static void test_each_live_state_has_a_path_to_completed(void **state)
     assert_int_equal(reaches, (1u << NM_STATE_COUNT) - 1);
 }
 
+/* A rerun is requested for a container that has started, and lasts until its next run begins or a kill ends it. */
+static void test_a_rerun_is_over_when_the_container_is_new_or_killed(void **state)
+{
+    (void)state;
+    for (enum nm_state from = NM_RUNNING; from < NM_KILLING; from++) {
+        for (enum nm_state to = 0; to < NM_STATE_COUNT; to++) {
+            _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+
+            assert_int_equal(nm_container_new(&c), 0);
+            c->view.state = from;
+            nm_container_request_rerun(c);
+            assert_true(nm_container_is_being_ended(c));
+            if (nm_container_set_state(c, to) < 0)
+                assert_true(c->rerun);
+            else
+                assert_int_equal(c->rerun, to != NM_NEW && to != NM_KILLING);
+        }
+    }
+}
+
 static void test_a_new_container_has_its_defaults(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -347,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_each_pair_of_states_is_permitted_or_refused),
         cmocka_unit_test(test_an_unknown_state_is_refused),
         cmocka_unit_test(test_each_live_state_has_a_path_to_completed),
+        cmocka_unit_test(test_a_rerun_is_over_when_the_container_is_new_or_killed),
         cmocka_unit_test(test_a_new_container_has_its_defaults),
         cmocka_unit_test(test_a_copy_of_a_container_shares_no_memory_with_it),
         cmocka_unit_test(test_a_copy_of_an_empty_container_is_complete),
