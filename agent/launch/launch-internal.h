@@ -37,6 +37,15 @@ void nm_output_drain_close(struct nm_output_drain *w);
 
 /* ---- launch.c and launch-spawn.c ------------------------------------------------------------- */
 
+/* The progress of a shim, as far as nmd knows it. A shim only goes forward, and may skip values. */
+enum nm_shim_progress {
+    NM_SHIM_NONE,           /* there is no shim yet */
+    NM_SHIM_AT_GATE,        /* the shim waits at its gate, and this nmd can open the gate */
+    NM_SHIM_NO_GATE,        /* this nmd has opened the gate, or an earlier nmd has started the shim */
+    NM_SHIM_REPORTED_START, /* the callback was called for STARTED */
+    NM_SHIM_GONE,           /* the shim has exited */
+};
+
 struct nm_launch {
     sd_event *event;
     nm_launch_cb_t cb;
@@ -49,9 +58,7 @@ struct nm_launch {
     bool is_child;      /* the shim is a child of nmd, so nmd must reap it */
     bool is_session;    /* the launch is a session, which has neither directory nor record */
     bool born_inside;
-    bool has_gate;      /* nmd has not opened the shim's gate yet */
-    bool reported_start;
-    bool gone;
+    enum nm_shim_progress progress;
     struct nm_launch_record record; /* newest known record of the shim */
     struct nm_output_drain output_drain;
     sd_event_source *pid_source, *socket_source, *inotify_source, *defer_source;
@@ -59,6 +66,8 @@ struct nm_launch {
 
 int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t cb, void *userdata,
                     struct nm_launch **ret);
+/* Asserts that the shim goes forward. */
+void nm_launch_advance(struct nm_launch *l, enum nm_shim_progress to);
 int nm_launch_watch(struct nm_launch *l);
 int nm_launch_drop_at(int dir_fd);
 /* Reads field 22 of /proc/PID/stat. Returns -ESRCH if there is no such process. */

@@ -330,7 +330,8 @@ static int identify(struct nm_launch *l)
     l->pidfd = RET_NERRNO(pidfd_open(l->pid, 0));
     if (l->pidfd < 0)
         return l->pidfd;
-    l->is_child = l->has_gate = true;
+    l->is_child = true;
+    nm_launch_advance(l, NM_SHIM_AT_GATE);
     return nm_launch_read_start_ticks(l->pid, &l->start_ticks);
 }
 

@@ -61,11 +61,17 @@ int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
     return p && nm_parse_u64(p, ret) >= 0 ? 0 : -EBADMSG;
 }
 
+void nm_launch_advance(struct nm_launch *l, enum nm_shim_progress to)
+{
+    assert(to > l->progress);
+    l->progress = to;
+}
+
 static void report_started(struct nm_launch *l)
 {
-    if (l->reported_start)
+    if (l->progress >= NM_SHIM_REPORTED_START)
         return;
-    l->reported_start = true;
+    nm_launch_advance(l, NM_SHIM_REPORTED_START);
     l->inotify_source = sd_event_source_disable_unref(l->inotify_source);
     l->cb(l, NM_LAUNCH_STARTED, &l->record, l->userdata);
 }
@@ -161,11 +167,20 @@ static void reap(int pidfd)
     (void)waitid(P_PIDFD, (id_t)pidfd, &si, WEXITED | WNOHANG);
 }
 
+/* Completes the record of a shim that has exited. Reports the start if it was not reported before. */
+static void end_record(struct nm_launch *l)
+{
+    nm_output_drain_write(&l->output_drain, l->record.output_max_bytes);
+    if (l->record.phase != NM_LAUNCH_ENDED && l->progress == NM_SHIM_AT_GATE)
+        l->record = nm_launch_never_ran(EPIPE);
+    if (has_run(&l->record))
+        report_started(l);
+}
+
 static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_launch *l = userdata;
 
-    assert(!l->gone);
     (void)revents;
     (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
     l->socket_source = sd_event_source_disable_unref(l->socket_source);
@@ -174,17 +189,10 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
         read_record_file(l);
     if (l->is_child)
         reap(fd);
-    l->gone = true;
-    if (l->is_session) {
-        l->cb(l, NM_LAUNCH_ENDED, NULL, l->userdata);
-        return 0;
-    }
-    nm_output_drain_write(&l->output_drain, l->record.output_max_bytes);
-    if (l->record.phase != NM_LAUNCH_ENDED && l->has_gate)
-        l->record = nm_launch_never_ran(EPIPE);
-    if (has_run(&l->record))
-        report_started(l);
-    l->cb(l, NM_LAUNCH_ENDED, l->record.phase == NM_LAUNCH_ENDED ? &l->record : NULL, l->userdata);
+    if (!l->is_session)
+        end_record(l);
+    nm_launch_advance(l, NM_SHIM_GONE);
+    l->cb(l, NM_LAUNCH_ENDED, !l->is_session && l->record.phase == NM_LAUNCH_ENDED ? &l->record : NULL, l->userdata);
     return 0;
 }
 
@@ -285,7 +293,7 @@ bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks)
 
 void nm_launch_open_output(struct nm_launch *l, const char *log_dir)
 {
-    if (l->gone || l->has_gate)
+    if (l->progress != NM_SHIM_NO_GATE && l->progress != NM_SHIM_REPORTED_START)
         return;
     nm_output_drain_open(&l->output_drain, l->pid, log_dir);
     /* If the shim has exited meanwhile, the pid may belong to another process, and the pipes may be those of that
@@ -317,6 +325,7 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
         return -ESRCH;
     l->pid = shim_pid;
     l->start_ticks = ticks;
+    nm_launch_advance(l, NM_SHIM_NO_GATE);
     r = nm_launch_watch(l);
     if (r < 0)
         return r;
@@ -371,11 +380,11 @@ int nm_launch_open_gate(struct nm_launch *l)
     const char byte = NM_SHIM_GATE_BYTE;
 
     assert(l->pidfd >= 0);
-    if (!l->has_gate)
+    if (l->progress != NM_SHIM_AT_GATE)
         return -EPIPE;
     if (send(l->socket, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
-    l->has_gate = false;
+    nm_launch_advance(l, NM_SHIM_NO_GATE);
     return 0;
 }
 
@@ -409,8 +418,9 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     sd_event_source_disable_unref(l->socket_source);
     sd_event_source_disable_unref(l->inotify_source);
     sd_event_source_disable_unref(l->defer_source);
-    if (l->is_child && !l->gone) {
-        if (l->has_gate) /* without SIGKILL, the shim would exit only after a slow name service has answered */
+    if (l->is_child && l->progress != NM_SHIM_GONE) {
+        /* without SIGKILL, a shim at its gate would exit only after a slow name service has answered */
+        if (l->progress == NM_SHIM_AT_GATE)
             (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
         detach_shim(l);
     }
@@ -435,7 +445,7 @@ int nm_launch_shim_pidfd(const struct nm_launch *l)
 
 bool nm_launch_is_gone(const struct nm_launch *l)
 {
-    return l->gone;
+    return l->progress == NM_SHIM_GONE;
 }
 
 bool nm_launch_was_born_inside(const struct nm_launch *l)
