@@ -6,7 +6,7 @@
  * continues the action, so that every decision gets an outcome.
  */
 
-#include "agent/recovery/recovery-decide.h"
+#include "agent/recovery/recovery.h"
 
 #include <assert.h>
 

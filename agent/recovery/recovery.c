@@ -46,7 +46,6 @@
 #include "agent/node/cgroups.h"
 #include "agent/node/node.h"
 #include "agent/node/sampling.h"
-#include "agent/recovery/recovery-decide.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

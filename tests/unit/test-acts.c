@@ -17,7 +17,7 @@
 
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
-#include "agent/recovery/recovery-decide.h"
+#include "agent/recovery/recovery.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
