@@ -70,10 +70,8 @@ libnm_agent_a_SOURCES += \
 	%D%/store/store-open.c \
 	%D%/store/store-value.c
 libnm_agent_a_SOURCES += \
-	%D%/state/manager-state.h \
-	%D%/state/round-schedule.c \
-	%D%/state/run-phase.c %D%/state/run-phase.h \
-	%D%/state/usage.c
+	%D%/state/manager-state.c %D%/state/manager-state.h \
+	%D%/state/run-phase.c %D%/state/run-phase.h
 libnm_agent_a_SOURCES += \
 	%D%/journal/containers.h %D%/journal/journal.h %D%/journal/records.h \
 	%D%/journal/decision-record.c %D%/journal/decision-record.h \

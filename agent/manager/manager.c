@@ -2,7 +2,7 @@
 
 /*
  * Creates and frees the manager, its timers and its watches. The sampling timer starts a round once per period. All
- * other rounds are requested with nm_round_request() (round-schedule.c).
+ * other rounds are requested with nm_round_request() (manager-state.c).
  */
 
 #include "agent/node/cgroups.h"

@@ -294,7 +294,7 @@ struct nm_manager {
     struct nm_recorder *recorder; /* NULL: no recording */
 };
 
-/* ---- usage.c: the use of the node by containers ---------------------------------------------- */
+/* ---- the use of the node by containers -------------------------------------------------------- */
 
 /* Fills in the counts of containers, their allocations, and the parts of U. Leaves all other members of *ret
  * unchanged. */
@@ -306,7 +306,7 @@ void nm_removable_update(struct nm_manager *m);
  * journal. */
 void nm_removable_recover(struct nm_manager *m);
 
-/* ---- round-schedule.c ------------------------------------------------------------------------ */
+/* ---- the request for a round ------------------------------------------------------------------ */
 
 /* Schedules a round in a later turn of the event loop. Several requests before that turn lead to one round with the
  * strongest trigger: EXTRA_SAMPLE is stronger than PRESSURE, and PRESSURE is stronger than CHANGE. SAMPLE is not

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The use of the node by containers: how much they use now, and since when no container requires the node.
- *
- * The status and the history show the current use in three parts: measured use of containers, reservations for
- * warm-ups, and use by the rest of the node. The sum of these parts is U of the policy's last round, so the figures
- * shown are those of the decisions.
- *
- * An autoscaler reads since when the node is removable, and may then switch the node off. The value is a time of day
- * (CLOCK_REALTIME), because people and programs on other hosts read it. durable.c writes the value to the journal in
- * the next round, so that it survives a restart of nmd. If nmd dies before that round, the value in the journal may be
- * missing or outdated. Recovery corrects it: live containers are found, and the journal has the time of each
- * container's end.
- */
+/* Functions on the manager's state that all rooms above use: the use of the node by containers, and the request for a
+ * round. */
 
 #include "agent/state/manager-state.h"
 
 #include <assert.h>
 
 #include "util/clock.h"
+#include "util/loop.h"
 
-/* ---- current use ------------------------------------------------------------- */
+/*
+ * ---- current use -------------------------------------------------------------------------------
+ *
+ * The status and the history show the current use in three parts: measured use of containers, reservations for
+ * warm-ups, and use by the rest of the node. The sum of these parts is U of the policy's last round, so the figures
+ * shown are those of the decisions.
+ */
 
 /* Counts containers and their use. A container counts as allocated from its admission on, even before its command
  * starts. */
@@ -77,7 +73,15 @@ void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret)
     fill_reserved(ret);
 }
 
-/* ---- since when the node is removable ------------------------------------------ */
+/*
+ * ---- since when the node is removable ----------------------------------------------------------
+ *
+ * An autoscaler reads since when the node is removable, and may then switch the node off. The value is a time of day
+ * (CLOCK_REALTIME), because people and programs on other hosts read it. durable.c writes the value to the journal in
+ * the next round, so that it survives a restart of nmd. If nmd dies before that round, the value in the journal may be
+ * missing or outdated. Recovery corrects it: live containers are found, and the journal has the time of each
+ * container's end.
+ */
 
 /*
  * Returns whether a container or an orphan requires the node. A container requires the node from its submission until
@@ -119,4 +123,26 @@ void nm_removable_recover(struct nm_manager *m)
 
     m->removable_since_usec = whole && m->removable_since_usec > 0 && since <= now ? since : 0;
     nm_removable_update(m);
+}
+
+/*
+ * ---- the request for a round -------------------------------------------------------------------
+ *
+ * Code that runs inside a round must not start another round directly. It requests a round, which runs in a separate
+ * turn of the event loop. So the code's pointers to containers stay valid, and all requests made within one turn lead
+ * to a single round.
+ */
+
+/* An EXTRA_SAMPLE or PRESSURE round takes a fresh sample. It runs before all other work, because a node short of memory
+ * or CPU must not wait until nmd has read hundreds of requests. A CHANGE round runs after work that is already due, so
+ * that one round decides on all requests that arrive together. */
+void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
+{
+    assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
+    m->round.triggers |= 1U << trigger;
+    if (!m->round.source) /* the manager has not started yet; the first round is scheduled at the start */
+        return;
+    (void)sd_event_source_set_priority(m->round.source,
+                                       m->round.triggers == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
+    (void)nm_loop_schedule_work(m->round.source);
 }
