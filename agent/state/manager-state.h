@@ -6,6 +6,9 @@
  * owns all state and has one function per kind of event. Rooms and their files are layers: docs/ARCHITECTURE.md
  * describes the rooms, and tests/style has the order of their files.
  *
+ * State that one file alone works on is private to that file: the structs below have only a pointer to it. The file has
+ * a function to make it and a function to free it, which manager.c calls.
+ *
  * References: m->live owns the live containers. A live container has no pointers to other owned objects. Its view's
  * `owner` points back at the live container as long as the container is in that list.
  */
