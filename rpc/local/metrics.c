@@ -83,16 +83,17 @@ static void node(FILE *f, const struct nm_status *s)
 
     head(f, "nm_build_info", "gauge", "The version of nmd, as a label; always 1.");
     labelled(f, "nm_build_info", "version", NM_VERSION, 1);
-    head(f, "nm_node_state", "gauge", "1 for the state that the node is in, 0 for the others.");
+    head(f, "nm_node_state", "gauge", "1 for the state that the node is in, 0 for the other states.");
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
         labelled(f, "nm_node_state", "state", nm_node_state_name(states[i]), s->state == states[i]);
     gauge(f, "nm_node_healthy", s->healthy,
-          "1 when the node is healthy, 0 when it admits nothing for its health.");
-    gauge(f, "nm_node_drained", s->drained, "1 when the node is draining and empty.");
+          "1 if the node is healthy; 0 if it admits no containers because it is unhealthy.");
+    gauge(f, "nm_node_drained", s->drained, "1 if the node is draining and has no containers.");
     gauge(f, "nm_node_removable_since_seconds", seconds(s->removable_since_realtime_usec),
-          "Since when the node holds no container, seconds since 1970; 0 while it holds one.");
+          "Time since which the node has no containers and can be given back, in seconds since 1970; 0 if it is "
+          "in use.");
     gauge(f, "nm_breaker_open", s->breaker_until_usec != 0,
-          "1 while admissions are held after kills.");
+          "1 while no opportunistic containers are admitted because of earlier kills.");
 }
 
 static void resources(FILE *f, const struct nm_status *s)
@@ -120,25 +121,26 @@ static void resources(FILE *f, const struct nm_status *s)
             "CPUs used by containers as measured, by execution type.",
             cores(u[NM_GUARANTEED].cpu_millicores), cores(u[NM_OPPORTUNISTIC].cpu_millicores));
     gauge(f, "nm_reserved_memory_bytes", (double)s->reserved.memory_bytes,
-          "Memory reserved for containers while they warm up, beyond what they use as measured.");
+          "Memory reserved for containers while they warm up, beyond their measured use.");
     gauge(f, "nm_reserved_cpu_cores", cores(s->reserved.cpu_millicores),
-          "CPUs reserved for containers while they warm up, beyond what they use as measured.");
+          "CPUs reserved for containers while they warm up, beyond their measured use.");
     gauge(f, "nm_used_by_others_memory_bytes", (double)s->used_by_others.memory_bytes,
-          "Memory used by others on the node, beyond what is reserved for the system.");
+          "Memory used by processes outside of containers, beyond the system's reserve.");
     gauge(f, "nm_used_by_others_cpu_cores", cores(s->used_by_others.cpu_millicores),
-          "CPUs used by others on the node, beyond what is reserved for the system.");
+          "CPUs used by processes outside of containers, beyond the system's reserve.");
     by_resource(f, "nm_utilization_ratio",
-                "What containers use, what is reserved for them and what others use, as a share of capacity.",
+                "Use of containers, reservations for their warm-up, and use by other processes, as a share of "
+                "capacity.",
                 &s->utilization);
     by_resource(f, "nm_over_allocation_threshold_ratio",
-                "Opportunistic containers are admitted below this utilization.",
+                "Utilization below which opportunistic containers are admitted.",
                 &s->settings.over_allocation_threshold);
     by_resource(f, "nm_preemption_threshold_ratio",
-                "Above this utilization resources are taken back.",
+                "Utilization above which resources are taken back from opportunistic containers.",
                 &s->settings.preemption_threshold);
     if (s->squeeze_millicores != NM_NO_SQUEEZE)
         gauge(f, "nm_squeeze_cpu_cores", cores(s->squeeze_millicores),
-              "CPU quota of all opportunistic containers together, while there is one.");
+              "CPU quota of all opportunistic containers together; absent without a quota.");
 }
 
 static void containers(FILE *f, const struct nm_status *s)
@@ -148,16 +150,16 @@ static void containers(FILE *f, const struct nm_status *s)
     gauge(f, "nm_containers_paused", s->paused, "Paused containers.");
     gauge(f, "nm_containers_queued", s->queued,
           "Queued containers, of both execution types.");
-    gauge(f, "nm_containers_preparing", s->preparing, "Containers that their owners are still making ready.");
+    gauge(f, "nm_containers_preparing", s->preparing, "Containers that their owners are preparing.");
     gauge(f, "nm_results_kept", s->kept_results,
-          "Ended containers that are kept because their owners have not yet reported their end.");
+          "Ended containers whose owners have not acknowledged the result yet.");
     gauge(f, "nm_containers_ended", s->completed, "Ended containers that are still listed.");
     gauge(f, "nm_queue_length", s->queue_length, "Opportunistic containers in the queue.");
     gauge(f, "nm_queue_max_length", s->settings.queue_max_length,
-          "Opportunistic containers that the queue holds.");
+          "Maximum number of opportunistic containers in the queue.");
     if (s->queue_reason != NM_REASON_NONE) {
         head(f, "nm_queue_hold", "gauge",
-             "What keeps the head of the queue there, as a label; absent when nothing is queued.");
+             "Reason why the head of the queue waits, as a label; absent if no reason is known.");
         labelled(f, "nm_queue_hold", "reason", nm_reason_name(s->queue_reason), 1);
     }
 }
@@ -199,27 +201,27 @@ static void counters(FILE *f, const struct nm_counters *c)
     by_reason(f, "nm_admissions_total", "Containers admitted, by reason.", c, NM_COUNT_ADMITTED, c->admitted);
     by_reason(f, "nm_refusals_total", "Requests refused, by reason.", c, NM_COUNT_REFUSED, c->refused);
     counter(f, "nm_completions_total", (double)c->completed,
-            "Containers that ended, for whatever reason.");
+            "Containers that ended, for any reason.");
     by_reason(f, "nm_pauses_total", "Pauses by policy, by reason.", c, NM_COUNT_PAUSED, c->paused);
     by_reason(f, "nm_resumes_total", "Resumptions by policy, by reason.", c, NM_COUNT_RESUMED, c->resumed);
     by_reason(f, "nm_kills_total", "Kills by policy, by reason.", c, NM_COUNT_KILLED, c->killed);
     by_reason(f, "nm_sheds_total", "Queued containers discarded by policy, by reason.", c, NM_COUNT_SHED, c->shed);
     counter(f, "nm_reclaimed_bytes_total", (double)c->reclaimed_bytes,
-            "Memory of opportunistic containers that was pushed out to swap.");
+            "Memory that reclaims have freed from opportunistic containers.");
     counter(f, "nm_running_reclaims_total", (double)c->running_reclaims,
             "Reclaims of memory of running containers, in place of a kill.");
     counter(f, "nm_kernel_oom_kills_total", (double)c->kernel_oom_kills,
-            "Processes of containers that the kernel's OOM killer has killed, for whatever limit.");
+            "Processes of containers that the kernel's OOM killer has killed, because of any limit.");
     counter(f, "nm_wasted_cpu_seconds_total", seconds(c->wasted_cpu_usec),
             "CPU time of opportunistic containers that were killed by policy.");
     counter(f, "nm_samples_total", (double)c->samples, "Sampling rounds.");
-    counter(f, "nm_late_samples_total", (double)c->late_samples, "Sampling rounds that came late.");
+    counter(f, "nm_late_samples_total", (double)c->late_samples, "Sampling rounds that were late.");
     counter(f, "nm_pressure_events_total", (double)c->pressure_events,
             "Pressure events from the kernel.");
     counter(f, "nm_drift_repairs_total", (double)c->drift_repairs,
-            "Limits that something else had changed and that were put back.");
+            "Limits that another program had changed and nmd has restored.");
     counter(f, "nm_unkillable_containers_total", (double)c->unkillable,
-            "Containers that outlived a SIGKILL for too long.");
+            "Containers that neither ended nor freed memory for 10 s after SIGKILL.");
 }
 
 /* Writes the start of each line of a histogram: the name, a suffix and the label. */
@@ -273,11 +275,11 @@ static void upstream(FILE *f, const struct nm_upstream *u)
     gauge(f, "nm_upstream_running", nm_streq(u->state, "running"),
           "1 while the node is registered upstream and its heartbeats are answered.");
     gauge(f, "nm_upstream_last_heartbeat_seconds", seconds(u->last_heartbeat_realtime_usec),
-          "When a heartbeat was answered last, seconds since 1970; 0 before the first.");
+          "Time of the last answered heartbeat, in seconds since 1970; 0 before the first.");
     if (u->sized) {
         gauge(f, "nm_upstream_memory_bytes", (double)u->memory_bytes,
-              "Memory that the upstream counts on here, since it has set a size of its own.");
-        gauge(f, "nm_upstream_vcores", u->vcores, "Virtual cores that it counts on, likewise.");
+              "Memory of the node as set by the upstream.");
+        gauge(f, "nm_upstream_vcores", u->vcores, "Virtual cores of the node as set by the upstream.");
     }
     counter(f, "nm_upstream_failures_total", (double)u->failures, "Requests to the upstream without a good answer.");
     head(f, "nm_upstream_heartbeat_seconds", "histogram", "Time from one answered heartbeat to the next.");
@@ -341,7 +343,7 @@ static void links(FILE *f, const struct nm_status *s)
         labelled(f, "nm_link_transmit_bytes_total", "link", s->links[i].name,
                  (double)s->links[i].tx_bytes);
     head(f, "nm_link_utilization_ratio", "gauge",
-         "Busier direction against the link's speed; 0 if that is unknown.");
+         "Use of the busier direction, as a share of the link's speed; 0 if the speed is unknown.");
     for (unsigned i = 0; i < s->n_links; i++)
         labelled(f, "nm_link_utilization_ratio", "link", s->links[i].name, s->links[i].utilization);
 }
@@ -353,7 +355,7 @@ static void process(FILE *f, const struct nm_status *s)
           "Resident memory of nmd itself.");
     counter(f, "nm_process_cpu_seconds_total", seconds(s->own_cpu_usec), "CPU time of nmd itself.");
     gauge(f, "nm_process_start_time_seconds", seconds(s->started_realtime_usec),
-          "When nmd started, seconds since 1970.");
+          "Time of nmd's start, in seconds since 1970.");
 }
 
 int nm_metrics_format(const struct nm_status *s, nm_metrics_upstream_cb_t more, void *userdata, char **ret,

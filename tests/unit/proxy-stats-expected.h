@@ -9,8 +9,8 @@
     "# HELP nm_amrmproxy_pipelines Attempts of applications whose masters go through this node.\n" \
     "# TYPE nm_amrmproxy_pipelines gauge\n" \
     "nm_amrmproxy_pipelines 2\n" \
-    "# HELP nm_amrmproxy_outstanding_containers Opportunistic containers that masters wait for and " \
-    "this node hasn't found a place for.\n" \
+    "# HELP nm_amrmproxy_outstanding_containers Opportunistic containers that masters have requested and " \
+    "this node has not placed yet.\n" \
     "# TYPE nm_amrmproxy_outstanding_containers gauge\n" \
     "nm_amrmproxy_outstanding_containers 14\n" \
     "# HELP nm_amrmproxy_placed_containers_total Opportunistic containers that this node has " \
@@ -19,7 +19,7 @@
     "nm_amrmproxy_placed_containers_total{rule=\"node-local\"} 1\n" \
     "nm_amrmproxy_placed_containers_total{rule=\"rack-local\"} 1\n" \
     "nm_amrmproxy_placed_containers_total{rule=\"any\"} 2\n" \
-    "# HELP nm_amrmproxy_failures_total What masters asked for and wasn't done, by call.\n" \
+    "# HELP nm_amrmproxy_failures_total Calls for masters that failed, by call.\n" \
     "# TYPE nm_amrmproxy_failures_total counter\n" \
     "nm_amrmproxy_failures_total{call=\"start\"} 0\n" \
     "nm_amrmproxy_failures_total{call=\"register\"} 3\n" \
@@ -28,7 +28,7 @@
     "nm_amrmproxy_failures_total{call=\"recover\"} 12\n" \
     "nm_amrmproxy_failures_total{call=\"stop\"} 15\n" \
     "nm_amrmproxy_failures_total{call=\"token\"} 18\n" \
-    "# HELP nm_amrmproxy_call_seconds Time from what masters asked for until it was done, by call.\n" \
+    "# HELP nm_amrmproxy_call_seconds Time from a call to its successful answer, by call.\n" \
     "# TYPE nm_amrmproxy_call_seconds histogram\n" \
     "nm_amrmproxy_call_seconds_bucket{call=\"start\",le=\"0.001\"} 1\n" \
     "nm_amrmproxy_call_seconds_bucket{call=\"start\",le=\"0.0025\"} 1\n" \

@@ -149,17 +149,17 @@ void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct 
     w->family(w->to, pipelines, NM_METRIC_GAUGE, "Attempts of applications whose masters go through this node.");
     w->sample(w->to, pipelines, NULL, m->pipelines);
     w->family(w->to, outstanding, NM_METRIC_GAUGE,
-              "Opportunistic containers that masters wait for and this node hasn't found a place for.");
+              "Opportunistic containers that masters have requested and this node has not placed yet.");
     w->sample(w->to, outstanding, NULL, (double)m->outstanding);
     w->family(w->to, placed, NM_METRIC_COUNTER,
               "Opportunistic containers that this node has placed, by the rule that placed them.");
     w->sample(w->to, placed, &(struct nm_metric_label){"rule", "node-local"}, (double)m->placed_node_local);
     w->sample(w->to, placed, &(struct nm_metric_label){"rule", "rack-local"}, (double)m->placed_rack_local);
     w->sample(w->to, placed, &(struct nm_metric_label){"rule", "any"}, (double)m->placed_anywhere);
-    w->family(w->to, failures, NM_METRIC_COUNTER, "What masters asked for and wasn't done, by call.");
+    w->family(w->to, failures, NM_METRIC_COUNTER, "Calls for masters that failed, by call.");
     for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++)
         w->sample(w->to, failures, &(struct nm_metric_label){"call", call_name(c)}, (double)m->failed[c]);
-    w->family(w->to, took, NM_METRIC_HISTOGRAM, "Time from what masters asked for until it was done, by call.");
+    w->family(w->to, took, NM_METRIC_HISTOGRAM, "Time from a call to its successful answer, by call.");
     for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++)
         w->histogram(w->to, took, &(struct nm_metric_label){"call", call_name(c)}, &m->took[c]);
     w->family(w->to, added, NM_METRIC_HISTOGRAM, "Time that this node added to a call, by call.");
