@@ -9,9 +9,9 @@
  * exits without running the command.
  *
  * The container's directory <state>/containers/<id>/ belongs to root and holds the shim's files. The shim creates the
- * file `gate` when its gate opens and before it starts the command. Only the name of this file counts. The shim writes
- * `record` (see struct nm_launch_record) atomically, first with the phase "started", usually as a hard link to `gate`,
- * then with "ended". If the shim has exited and neither file exists, the command did not run. Only then may the
+ * file `gate` when its gate opens and before it starts the command. nmd checks only whether `gate` exists. The shim
+ * writes `record` (see struct nm_launch_record) atomically, first with the phase "started", usually as a hard link to
+ * `gate`, then with "ended". If the shim has exited and neither file exists, the command did not run. Only then may the
  * container be started again. The logs are <logs>/<id>/stdout and stderr (see output.h).
  */
 

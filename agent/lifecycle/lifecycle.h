@@ -12,8 +12,9 @@
 /*
  * ---- actions.c -------------------------------------------------------------------------------
  *
- * Each function journals the action and then carries it out. A round first journals all its actions in one transaction,
- * and then calls nm_act_carry_out() for each container.
+ * Each function except nm_act_carry_out() journals one action. Outside of a round it also carries out the action
+ * immediately. During a round it only notes the action: the round commits all its actions in one transaction, and then
+ * calls nm_act_carry_out() for each container. nm_act_admit() is called during a round only.
  */
 
 void nm_act_carry_out(struct nm_live_container *l);

@@ -3,9 +3,9 @@
 /*
  * Checks agent/policy/policy-pass.c. A passer is a container that was admitted before the head of the queue, although
  * it arrived later. While the head would fit without its passers, no further container may pass the head. The head may
- * wait in this state for settings.backfill_usec at most. The oracle does not check rounds with paused containers, which
- * resume first, or with queue orders other than arrival. The oracle does not count the time of such rounds, so the
- * policy's wait may end earlier than the oracle requires, but not later.
+ * wait in this state for settings.backfill_usec at most. In some rounds the oracle does not check these two rules (see
+ * is_not_checked()), and starts to count the head's delay again from 0. The policy keeps counting. So the policy may
+ * kill passers earlier than the oracle requires, but not later.
  */
 
 #include <inttypes.h>
