@@ -202,7 +202,7 @@ static void never_fits(const json_t *status, const json_t *c, char *buf, size_t 
     else if (fails_alone(&cpu))
         would_not_fit_alone(&cpu, &memory, c, buf, size);
     else
-        (void)snprintf(buf, size, "what it asks for would not fit beside the rest of the system even if no other "
+        (void)snprintf(buf, size, "its request would not fit beside the use of other processes even if no other "
                        "container ran; smaller containers pass it meanwhile");
 }
 

@@ -309,13 +309,13 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason)
 static void in_use_text(const struct nm_scale_node *n, char *buf, size_t size)
 {
     if (n->containers > 0)
-        (void)snprintf(buf, size, "in use: %" PRIu64 " container%s, %" PRIu64 " of %" PRIu64 " MB", n->containers,
+        (void)snprintf(buf, size, "in use: %" PRIu64 " container%s, %" PRIu64 " of %" PRIu64 " MiB", n->containers,
                        n->containers == 1 ? "" : "s", n->used_mb, capacity_mb(n));
     else if (n->opportunistic + n->queued > 0)
         (void)snprintf(buf, size, "in use: %" PRIu64 " opportunistic containers run, %" PRIu64 " wait",
                        n->opportunistic, n->queued);
     else
-        (void)snprintf(buf, size, "in use: %" PRIu64 " MB, %" PRIu64 " vcores", n->used_mb, n->used_vcores);
+        (void)snprintf(buf, size, "in use: %" PRIu64 " MiB, %" PRIu64 " vcores", n->used_mb, n->used_vcores);
 }
 
 const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct nm_scale_rules *rules,

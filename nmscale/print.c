@@ -65,7 +65,7 @@ static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS]
 
     (void)snprintf(cells[0], TEXT_MAX, "%s", n->id);
     (void)snprintf(cells[1], TEXT_MAX, "%s", *n->label ? n->label : "-");
-    (void)snprintf(cells[2], TEXT_MAX, "%" PRIu64 " MB, %" PRIu64, n->used_mb + n->free_mb,
+    (void)snprintf(cells[2], TEXT_MAX, "%" PRIu64 " MiB, %" PRIu64, n->used_mb + n->free_mb,
                    n->used_vcores + n->free_vcores);
     if (v->since_msec > 0)
         (void)nm_format_duration(nm_sub_u64(f->now_msec, v->since_msec) * 1000, cells[3], TEXT_MAX);

@@ -446,7 +446,7 @@ static const struct {
     [NM_REASON_OVER_ALLOCATION] = {"others use less than they asked for", why_over_allocation},
     [NM_REASON_BEHIND_OTHERS] = {"other containers are before it in the queue", NULL},
     [NM_REASON_OVER_ALPHA] = {"use is not below the over-allocation threshold", why_over_alpha},
-    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is used or reserved",
+    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside the memory and CPU that are used or reserved",
                                      why_would_exceed},
     [NM_REASON_NEVER_FITS] = {"it asks for more than would fit even if no other container ran", why_never},
     [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},

@@ -334,7 +334,7 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
         nm_text_add(t, ".\n");
     } else {
         nm_text_add(t, d->outcome == NM_OUTCOME_PENDING || d->outcome == NM_OUTCOME_DONE
-                           ? "; what was regained is not known yet.\n"
+                           ? "; the regained amount is not known yet.\n"
                            : ".\n");
     }
 }

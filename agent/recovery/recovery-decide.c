@@ -90,7 +90,7 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
         nm_record_effective(l);
         break;
     case RESULT_NOT_DONE:
-        nm_record_failed(l, "nmd was restarted before it was carried out");
+        nm_record_failed(l, "nmd was restarted before the action was carried out");
         if (d->kind == NM_DECISION_RECLAIM) /* the policy may reclaim again, which does no harm */
             l->c->view.reclaimed = false;
         break;

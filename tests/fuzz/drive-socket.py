@@ -468,9 +468,10 @@ def main():
         findings.append("killing all containers: %s: %s" % (type(e).__name__, e))
     accepted = {a for r in results for a in r.get("accepted", [])}
     counters = json.loads(f.ask("GET", "/v1/status")[1])["counters"] if not findings else {}
-    print("%d connections, %d requests, slowest status %.0f ms, %s containers ran, %d of %d operations were accepted" %
+    print("%d connections, %d requests, slowest answer to GET /v1/status %.0f ms, %s admissions, "
+          "%d of %d operations were accepted" %
           (sum(r.get("n", 0) for r in results), sum(sum(r.get("sent", {}).values()) for r in results), slowest * 1000,
-           counters.get("admitted"), len(accepted), len(f.operations)))
+           counters.get("admitted", "unknown number of"), len(accepted), len(f.operations)))
     # In a short time, nmd may by chance accept no request for some operations. If these are many, the requests are invalid
     # too often to test much. Answers of waits are not checked, so waits are left out.
     missed = [m + " " + p for p, m, _ in f.operations

@@ -22,7 +22,7 @@ is 'nmscale names exactly the nodes that are empty in the ResourceManager' "$(gi
     "$(nodes_json | jq -r '.[] | select(.containers == 0) | .name' | sort)"
 used=$(nodes_json | jq -r '[.[] | select(.containers == 4) | .name][0]')
 is 'nmscale does not name a node with containers' "$(reason "$used")" in-use
-like 'nmscale prints the number and size of the containers on this node' "$(nms --all)" "$used:.*in use: 4 containers, 4096 of 10240 MB"
+like 'nmscale prints the number and size of the containers on this node' "$(nms --all)" "$used:.*in use: 4 containers, 4096 of 10240 MiB"
 
 as_documented() { # runs the command of docs/packing.md, without the state file of this host
     local apart=(env)

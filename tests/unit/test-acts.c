@@ -303,7 +303,7 @@ static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
         assert_int_equal(kept.outcome, result == OPEN ? NM_OUTCOME_PENDING
                                        : result == DONE  ? NM_OUTCOME_DONE : NM_OUTCOME_FAILED);
         if (result == NOT_DONE)
-            assert_string_equal(kept.error, "nmd was restarted before it was carried out");
+            assert_string_equal(kept.error, "nmd was restarted before the action was carried out");
         assert_int_equal(l->c->view.reclaimed, rows[i].kind != NM_DECISION_RECLAIM); /* a reclaim must be repeated */
     }
 }

@@ -401,7 +401,7 @@ static void test_a_request_too_large_alone_or_with_others_has_the_same_text(void
          "be at 102.5 %, over the limit of 95 % (of 4.0 GiB, 1.0 GiB are used by others on the node); up to 2.7 GiB "
          "fits; smaller containers pass it meanwhile"},
         {"{\"memory_bytes\":1,\"vcores\":1,\"cpu_request_millicores\":500}", "0",
-         "what it asks for would not fit beside the rest of the system even if no other container ran; smaller "
+         "its request would not fit beside the use of other processes even if no other container ran; smaller "
          "containers pass it meanwhile"},
     };
     char text[512], json[512];

@@ -314,7 +314,7 @@ static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settin
         (void)snprintf(buf, size, "the disk is full: %.0f %% of %s are used, the maximum is %g %%", used_percent,
                        nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), most);
     else if (s->checks_disks && s->checks_disk_room && free_mib < (uint64_t)least)
-        (void)snprintf(buf, size, "the disk is full: %" PRIu64 " MB of %s are free, the minimum is %jd MB", free_mib,
+        (void)snprintf(buf, size, "the disk is full: %" PRIu64 " MiB of %s are free, the minimum is %jd MiB", free_mib,
                        nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), (intmax_t)least);
     else
         return NULL;

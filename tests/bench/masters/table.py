@@ -65,8 +65,8 @@ for name, what in ("rest", "other allocates"), ("ask", "one that asks"):
 row("memory per attempt, KiB", [all_of[s].get("memory", ["-"])[0] for s in SUBJECTS])
 row("whole node's memory then, Pss, MiB", [all_of[s]["whole"][0] >> 10 if "whole" in all_of[s] else "-" for s in SUBJECTS])
 p50, p99 = own_quantiles(metrics.read_text())
-print(f"\nnmd itself says that it adds at most {p50:g} ms to half of all allocates, and {p99:g} ms to 99 of 100.")
-print("Memory per attempt: of nmd's process, Pss; of Java's, what is in use of its heap after a collection.\n")
+print(f"\nnmd's metric nm_amrmproxy_added_seconds: at most {p50:g} ms are added to half of all allocates, and {p99:g} ms to 99 of 100.")
+print("Memory per attempt: growth of nmd's Pss, or of Java's used heap after a garbage collection, divided by the number of masters.\n")
 fresh, first = (percentile(all_of["nmd"][name], 50) / percentile(all_of["java"][name], 50) for name in ("fresh", "first"))
 most = max(added("rest")["nmd"], added("ask")["nmd"]) / 1000
 print(f"goal: an allocate takes at most {GOAL_ADDED_MS} ms longer by way of nmd: "
