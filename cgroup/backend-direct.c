@@ -65,7 +65,7 @@ static int move_down(int dir_fd)
     _cleanup_close_ int leaf_fd = -EBADF;
     unsigned others = 0;
 
-    /* the root has no cgroup.events, and the rule does not apply to the root */
+    /* The root cgroup has no cgroup.events, and the rule that processes are only in leaves does not apply to it. */
     if (nm_cgroup_read_events(&cg, &events) < 0)
         return -EBUSY;
     if (nm_procs_walk(dir_fd, count, &others) < 0 || others > 0)

@@ -168,7 +168,8 @@ static void explain(int status, char *reason, size_t size)
         (void)snprintf(reason, size, "nm-localizer exited with status %d", WEXITSTATUS(status));
 }
 
-/* Handles the worker's end and kills its group, because the results of children of a command can't be used any more. */
+/* Handles the worker's end. Also kills its process group: children of a fetch command may still run, but their results
+ * can't be used. */
 static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_job *job = userdata;

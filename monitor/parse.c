@@ -66,7 +66,7 @@ static const struct field *find_field(const struct field *fields, size_t n, cons
     return NULL;
 }
 
-/* Scans text for the fields. Missing optional fields keep their value in out. */
+/* Scans text for the fields. Missing optional fields keep their value in `out`. */
 static int parse_fields(const char *text, const struct field *fields, size_t n, void *out)
 {
     unsigned found = 0;

@@ -28,7 +28,7 @@
 #define LINGER_USEC (100 * NM_USEC_PER_MSEC)
 #define TERMINAL_REST ((size_t)64 << 10)
 
-static_assert(BUFFER_SIZE <= NM_FRAME_MAX, "what is read is shown in one frame");
+static_assert(BUFFER_SIZE <= NM_FRAME_MAX, "the data of one read fits into one frame");
 
 static struct nm_output outputs[NM_OUTPUT_N_STREAMS];
 static char buffer[BUFFER_SIZE];

@@ -43,7 +43,7 @@ static struct {
     uint64_t rest_usec;    /* time until which a terminal's rest is read */
     uint64_t hung_up_usec; /* time of the SIGKILL; 0: no SIGKILL is due */
     bool ack_pending;
-    size_t sent, put;      /* bytes written of out and pending */
+    size_t sent, put;      /* bytes written of `out` and `pending` */
     /* frames: received from the client; waiting for the command; waiting for the client */
     struct nm_frame in, pending, out;
     struct nm_frame_end end;

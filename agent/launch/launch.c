@@ -76,8 +76,8 @@ static void report_started(struct nm_launch *l)
     l->cb(l, NM_LAUNCH_STARTED, &l->record, l->userdata);
 }
 
-/* Replaces the launch's record if `r` is newer. The file may have been read before or after the message with the same
- * record. */
+/* Replaces the launch's record if `r` is newer. The shim writes each record to a file and then sends it. nmd may read
+ * the two in either order. */
 static void take_record(struct nm_launch *l, const struct nm_launch_record *r)
 {
     if (r->phase > l->record.phase)

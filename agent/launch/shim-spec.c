@@ -317,7 +317,7 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
             return -EBADMSG;
         if (key < KEY_GROUP && (seen & (1U << key)))
             return -EBADMSG;
-        s = value; /* strlen(s) must include the value: start at the value */
+        s = value; /* continue behind the value in the next step; a value may be any text without NUL */
         if ((key < KEY_GROUP ? parse_single(key, value, spec)
                              : parse_repeated(key, value, seen, &v, spec)) < 0)
             return -EBADMSG;

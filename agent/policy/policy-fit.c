@@ -25,7 +25,7 @@ static uint64_t use_after(const struct nm_round *r, const struct nm_policy_conta
     return set_aside ? nm_add_u64(after, nm_resources_get(set_aside, k)) : after;
 }
 
-/* Returns whether v fits beside a surge like the recent surges, as long as the margin holds. */
+/* Returns whether v fits with the surge margin still free below beta. Without a margin returns true. */
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v)
 {
     uint64_t after = nm_add_u64(use_after(r, v, NM_MEMORY, NULL), r->margin);

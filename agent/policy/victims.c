@@ -243,7 +243,8 @@ static void order_by_app(struct nm_round *r, size_t n_open, size_t n)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Chooses from the front of from..to until the need is met. Returns the amount still missing. */
+/* Chooses the victims with the index `from` to `to` - 1, in this order, until the need is met. Returns the amount still
+ * missing. */
 static uint64_t take(struct nm_round *r, const struct nm_need *need, uint64_t missing, size_t from,
                      size_t to, uint32_t *n_chosen)
 {

@@ -165,7 +165,8 @@ static void carry_out(struct nm_live_container *l, const struct change_request *
         nm_limits_set_priority(l);
     nm_record_acted(l);
     nm_record_effective(l);
-    /* A guaranteed container is never paused by the policy: resume a container that the policy has paused. */
+    /* The container becomes guaranteed, and the policy doesn't pause guaranteed containers. Resume it if the policy had
+     * paused it before. */
     if (w->changes_type && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) &&
         !v->user_paused) {
         record(l, NM_DECISION_RESUME, &(struct change_request){.who = w->who});

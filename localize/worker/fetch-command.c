@@ -201,8 +201,9 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
         r = -posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (r == 0)
         r = -posix_spawn_file_actions_adddup2(&actions, write_end, STDERR_FILENO);
+    /* nm-localizer ignores SIGXFSZ and SIGPIPE; the command must not inherit this */
     if (r == 0)
-        r = nm_inherited_spawn_signals(&attributes, 0); /* the worker ignores signals that would interrupt a write */
+        r = nm_inherited_spawn_signals(&attributes, 0);
     if (r == 0)
         r = start_process(c, &work->limits, words, &actions, &attributes);
     (void)posix_spawnattr_destroy(&attributes);

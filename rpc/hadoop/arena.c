@@ -93,9 +93,9 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
     return start;
 }
 
-/* An account may hold at most as many bytes as are still free, and each allocation reduces the free bytes. Small
- * allocations therefore reach this limit at half of the bytes that one large allocation can get, so the test reserves
- * twice the size. */
+/* Returns whether `size` bytes can be allocated in small pieces. An account may hold at most as many bytes as are still
+ * free (util/quota.h), and each piece reduces the free bytes. So pieces get half of what one allocation would get, and
+ * the function tests for twice the size. */
 bool nm_arena_has_room(const struct nm_arena *a, size_t size)
 {
     if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_quota_account_take(a->account, 2 * size)))

@@ -31,7 +31,7 @@ static inline bool nm_bytes_have_nul(struct nm_bytes bytes)
     return bytes.size > 0 && memchr(bytes.data, '\0', bytes.size);
 }
 
-/* Removes the first size bytes of from and returns them. `from` must have that many bytes. */
+/* Removes the first `size` bytes of `from` and returns them. `from` must have that many bytes. */
 static inline struct nm_bytes nm_bytes_take(struct nm_bytes *from, size_t size)
 {
     struct nm_bytes taken = {from->data, size};

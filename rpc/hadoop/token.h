@@ -32,7 +32,7 @@ struct nm_token {
     struct nm_bytes identifier, password, kind, service;
 };
 
-/* Parses a token at the front of from and removes it from there. The parts of the token point into from. Returns
+/* Parses a token at the front of `from` and removes it from there. The parts of the token point into `from`. Returns
  * -EBADMSG if the token is invalid. */
 int nm_token_read(struct nm_bytes *from, struct nm_token *ret);
 void nm_token_write(const struct nm_token *t, struct nm_writer *w);

@@ -14,7 +14,7 @@
 
 #include "rpc/hadoop/bytes.h"
 
-/* Readers remove a value from the front of from. On failure (-EBADMSG) from is unchanged. */
+/* Readers remove a value from the front of `from`. On failure (-EBADMSG) `from` is unchanged. */
 int nm_writable_vint(struct nm_bytes *from, int64_t *ret);
 int nm_writable_bytes(struct nm_bytes *from, struct nm_bytes *ret);
 

@@ -246,7 +246,7 @@ run_story() { # STEP...
         name=${left[0]:-nothing that it should die of}
         left=("${left[@]:1}")
         next_nmd
-        # if nmd has died again by now, the next nmd is compared
+        # If this nmd has already died at its own step, there is no snapshot. The next nmd is then compared with the same list.
         snapshot && compare "$dir/list.before"
         result "story $n_stories: the next nmd has the same containers after a death at $name"
     done 2>/dev/null
