@@ -42,7 +42,8 @@ struct session {
     struct nm_frame_end end;
 };
 
-void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns)
+/* Returns the size of nmctl's terminal, or a default size if nmctl has no terminal. */
+static void get_size(uint16_t *ret_rows, uint16_t *ret_columns)
 {
     struct winsize w = {0};
 
@@ -50,6 +51,24 @@ void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns)
         (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
     *ret_rows = w.ws_row > 0 ? w.ws_row : USUAL_ROWS;
     *ret_columns = w.ws_col > 0 ? w.ws_col : USUAL_COLUMNS;
+}
+
+struct nm_client_command nm_session_command(const struct nm_args *a, char **argv)
+{
+    struct nm_client_command c = {.argv = (const char *const *)argv, .env = a->env.list, .n_env = a->env.n};
+
+    if (a->tty) {
+        c.term = getenv("TERM");
+        get_size(&c.rows, &c.columns);
+    }
+    return c;
+}
+
+void nm_session_report_unsendable(const char *verb, int r, const struct nm_client_bad_string *bad)
+{
+    if (r == -ENOMEM)
+        nm_message_oom();
+    nm_message("%s: %s '%s' is not valid UTF-8, and can't be sent", verb, bad->what, bad->string);
 }
 
 /* ---- to the command -------------------------------------------------------------------------- */
@@ -91,7 +110,7 @@ static int send_size(struct session *s)
 {
     uint16_t rows, columns;
 
-    nm_session_size(&rows, &columns);
+    get_size(&rows, &columns);
     nm_frame_make_size(&s->out, rows, columns);
     return send_frame(s);
 }

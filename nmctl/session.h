@@ -8,10 +8,13 @@
 #include <sys/types.h>
 
 #include "nmctl/nmctl.h"
+#include "rpc/local/client/request-body.h"
 #include "util/frame.h"
 
-/* Returns the size of nmctl's terminal, or a default size if nmctl has no terminal. */
-void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns);
+/* Returns the part of a request that `run` and `exec` have in common. argv: the command, ends with NULL. */
+struct nm_client_command nm_session_command(const struct nm_args *a, char **argv);
+/* Prints why a request could not be made. r and bad: results of rpc/local/client/request-body.h. */
+void nm_session_report_unsendable(const char *verb, int r, const struct nm_client_bad_string *bad);
 
 /* Sends the terminal size. This must be the first frame on a connection for a terminal. Returns 0 or -errno. */
 int nm_session_greet(int fd);

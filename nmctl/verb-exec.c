@@ -24,60 +24,17 @@ static char **command_of(const struct nm_ctl *ctl)
     return command < ctl->operands + ctl->n_operands ? command : NULL;
 }
 
-static int add(json_t *object, const char *name, json_t *value)
-{
-    if (!value || json_object_set_new(object, name, value) < 0) {
-        nm_message("exec: %s is not valid UTF-8, and can't be sent", name);
-        return -EINVAL;
-    }
-    return 0;
-}
-
-/* Adds the environment. Omits TERM if it isn't set, because an empty value means a terminal without capabilities. */
-static int add_env(json_t *body, const struct nm_args *a)
-{
-    json_t *env = json_object();
-    const char *term = a->tty ? getenv("TERM") : NULL;
-    int r = add(body, "env", env);
-
-    if (r == 0 && term && *term)
-        r = add(env, "TERM", json_string(term));
-    for (size_t i = 0; i < a->env.n && r == 0; i++) {
-        const char *equals = strchr(a->env.list[i], '=');
-        _cleanup_free_ char *name = strndup(a->env.list[i], (size_t)(equals - a->env.list[i]));
-
-        if (!name)
-            nm_message_oom();
-        r = add(env, name, json_string(equals + 1));
-    }
-    return r;
-}
-
+/* Returns the request as text, or NULL after printing the error. */
 static char *make_request(const struct nm_ctl *ctl, char **command)
 {
-    const struct nm_args *a = &ctl->args;
-    _cleanup_json_ json_t *body = json_pack("{s:b}", "input", a->interactive);
-    json_t *words = json_array();
-    uint16_t rows, columns;
-    char *text;
-    int r = add(body, "command", words);
+    const struct nm_client_exec e = {.command = nm_session_command(&ctl->args, command),
+                                     .input = ctl->args.interactive};
+    struct nm_client_bad_string bad;
+    char *text = NULL;
+    int r = nm_client_exec_body(&e, &text, &bad);
 
-    for (char **word = command; r == 0 && word < ctl->operands + ctl->n_operands; word++) {
-        json_t *j = json_string(*word);
-
-        if (!j || json_array_append_new(words, j) < 0) {
-            nm_message("exec: the argument '%s' is not valid UTF-8, and can't be sent", *word);
-            r = -EINVAL;
-        }
-    }
-    if (r == 0)
-        r = add_env(body, a);
-    nm_session_size(&rows, &columns);
-    if (r == 0 && a->tty)
-        r = add(body, "rows", json_integer(rows)) | add(body, "columns", json_integer(columns));
-    text = r == 0 ? json_dumps(body, JSON_COMPACT) : NULL;
-    if (r == 0 && !text)
-        nm_message_oom();
+    if (r < 0)
+        nm_session_report_unsendable("exec", r, &bad);
     return text;
 }
 

@@ -64,64 +64,6 @@ static int check(const struct nm_args *a)
     return 0;
 }
 
-/* Makes a JSON string. Reports invalid UTF-8, which json_string() rejects because JSON can't contain it. */
-static json_t *string_or_report(const char *what, const char *s)
-{
-    json_t *j = json_string(s);
-
-    if (!j)
-        nm_message("run: %s '%s' is not valid UTF-8, and can't be sent", what, s);
-    return j;
-}
-
-/* Adds a member unless value is NULL, so that nmd applies its default. */
-static int set_string(json_t *body, const char *member, const char *value)
-{
-    json_t *j = value ? string_or_report(member, value) : NULL;
-
-    if (!value)
-        return 0;
-    return j && json_object_set_new(body, member, j) == 0 ? 0 : -EINVAL;
-}
-
-/* Adds the command's words as separate elements. No shell interprets them before execve(). */
-static int set_command(json_t *body, const struct nm_ctl *ctl)
-{
-    json_t *command = json_array();
-    int r = json_object_set_new(body, "command", command);
-
-    for (unsigned i = 0; i < ctl->n_operands && r == 0; i++) {
-        json_t *word = string_or_report("the argument", ctl->operands[i]);
-        r = word ? json_array_append_new(command, word) : -1;
-    }
-    return r == 0 ? 0 : -EINVAL;
-}
-
-/* Adds the environment. K=V is split at the first '=', because a value may contain '='. */
-static int set_env(json_t *body, const struct nm_args *a)
-{
-    json_t *env = json_object(), *term = a->tty ? json_string(getenv("TERM") ?: "") : NULL;
-    int r = json_object_set_new(body, "env", env);
-
-    if (r == 0 && term && json_string_length(term) > 0) /* a terminal of unknown type would have no capabilities */
-        r = json_object_set(env, "TERM", term);
-    json_decref(term);
-    for (size_t i = 0; i < a->env.n && r == 0; i++) {
-        const char *equals = strchr(a->env.list[i], '=');
-        _cleanup_free_ char *name = strndup(a->env.list[i], (size_t)(equals - a->env.list[i]));
-        json_t *value = string_or_report("the value of an environment variable", equals + 1);
-
-        if (!name)
-            nm_message_oom();
-        r = value ? json_object_set_new(env, name, value) : -1;
-        if (value && r < 0)
-            nm_message(
-                "run: the environment variable's name '%s' is not valid UTF-8, and can't be sent",
-                name);
-    }
-    return r == 0 ? 0 : -EINVAL;
-}
-
 #define LETTERS "(-d is the working directory, -D is --detach, -w is --wait)"
 
 static bool path_exists(const char *path, bool *ret_directory)
@@ -152,52 +94,17 @@ static int check_letters(const struct nm_ctl *ctl)
     return 0;
 }
 
-/* Adds the working directory. Makes a relative path absolute, because nmd has another working directory. */
-static int set_workdir(json_t *body, const char *workdir)
+/* Returns the working directory, or NULL after printing the error. Makes a relative path absolute, because nmd has
+ * another working directory. */
+static const char *absolute(const char *workdir, char path[PATH_MAX])
 {
-    char path[PATH_MAX];
-
-    if (workdir && workdir[0] != '/') {
-        if (!realpath(workdir, path)) {
-            nm_message("run: --workdir '%s': %s " LETTERS, workdir, strerror(errno));
-            return -EINVAL;
-        }
-        workdir = path;
+    if (workdir[0] == '/')
+        return workdir;
+    if (!realpath(workdir, path)) {
+        nm_message("run: --workdir '%s': %s " LETTERS, workdir, strerror(errno));
+        return NULL;
     }
-    return set_string(body, "workdir", workdir);
-}
-
-/* Adds the amounts. jansson has no decimal type, but thousandths of a vcore are still exact after conversion to a
- * double and back with 12 digits. */
-static int set_amounts(json_t *body, const struct nm_args *a)
-{
-    int r = 0;
-
-    if (a->memory_bytes > 0)
-        r |= json_object_set_new(body, "memory_bytes", json_integer((json_int_t)a->memory_bytes));
-    if (a->vcores_milli > 0)
-        r |= json_object_set_new(body, "vcores", json_real((double)a->vcores_milli / 1000));
-    if (a->min_runtime_usec > 0)
-        r |= json_object_set_new(body, "min_runtime_usec",
-                                 json_integer((json_int_t)a->min_runtime_usec));
-    if (a->expected_usec > 0)
-        r |= json_object_set_new(body, "expected_usec", json_integer((json_int_t)a->expected_usec));
-    if (a->replace)
-        r |= json_object_set_new(body, "replace", json_true());
-    if (a->exempt)
-        r |= json_object_set_new(body, "exempt", json_true());
-    if (a->allow_new_privs)
-        r |= json_object_set_new(body, "allow_new_privs", json_true());
-    return r == 0 ? 0 : -ENOMEM;
-}
-
-static int set_terminal(json_t *body)
-{
-    uint16_t rows, columns;
-
-    nm_session_size(&rows, &columns);
-    return json_object_set_new(body, "rows", json_integer(rows)) |
-           json_object_set_new(body, "columns", json_integer(columns));
+    return path;
 }
 
 /* Returns the user to run as. nmd runs a container as root only if the request names root. If root runs nmctl, nmctl
@@ -216,20 +123,29 @@ static const char *user_of(const struct nm_args *a)
 static char *make_request(const struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
-    _cleanup_json_ json_t *body =
-        json_pack("{s:s}", "execution_type", a->opportunistic ? "OPPORTUNISTIC" : "GUARANTEED");
-    char *text;
+    struct nm_client_submit s = {
+        .command = nm_session_command(a, ctl->operands),
+        .opportunistic = a->opportunistic,
+        .replace = a->replace,
+        .exempt = a->exempt,
+        .allow_new_privs = a->allow_new_privs,
+        .memory_bytes = a->memory_bytes,
+        .vcores_milli = a->vcores_milli,
+        .min_runtime_usec = a->min_runtime_usec,
+        .expected_usec = a->expected_usec,
+        .name = a->name,
+        .app = a->app,
+        .user = user_of(a),
+    };
+    struct nm_client_bad_string bad;
+    char path[PATH_MAX], *text = NULL;
+    int r;
 
-    if (!body)
-        nm_message_oom();
-    if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 ||
-        set_string(body, "name", a->name) < 0 || set_string(body, "app", a->app) < 0 ||
-        set_string(body, "user", user_of(a)) < 0 || set_workdir(body, a->workdir) < 0 ||
-        ((a->env.n > 0 || a->tty) && set_env(body, a) < 0) || (a->tty && set_terminal(body) < 0))
+    if (a->workdir && !(s.workdir = absolute(a->workdir, path)))
         return NULL;
-    text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
-    if (!text)
-        nm_message_oom();
+    r = nm_client_submit_body(&s, &text, &bad);
+    if (r < 0)
+        nm_session_report_unsendable("run", r, &bad);
     return text;
 }
 

@@ -1,4 +1,4 @@
-# rpc/local/: HTTP and JSON on the UNIX socket. nmctl shares the messages.
+# rpc/local/: HTTP and JSON on the UNIX socket. nmctl links only client/.
 noinst_LIBRARIES += libnm-messages.a libnm-local.a
 libnm_messages_a_SOURCES = \
 	%D%/messages.c %D%/messages.h \

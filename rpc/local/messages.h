@@ -59,7 +59,6 @@ struct nm_messages_submit {
 int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
                              struct nm_problem *ret_problem);
 void nm_messages_submit_done(struct nm_messages_submit *s);
-json_t *nm_messages_submit(const struct nm_submit *s);
 
 /* A command for a running container. Its strings belong to the body or to this struct. */
 struct nm_messages_exec {

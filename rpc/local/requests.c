@@ -419,69 +419,6 @@ void nm_messages_submit_done(struct nm_messages_submit *s)
     *s = (struct nm_messages_submit){};
 }
 
-static int set_string(json_t *o, const char *name, const char *value)
-{
-    return value ? json_object_set_new(o, name, nm_messages_string(value)) : 0;
-}
-
-static int set_number(json_t *o, const char *name, uint64_t value)
-{
-    return value > 0 ? json_object_set_new(o, name, json_integer((json_int_t)value)) : 0;
-}
-
-static int set_flag(json_t *o, const char *name, bool value)
-{
-    return value ? json_object_set_new(o, name, json_true()) : 0;
-}
-
-/* Converts the environment to JSON. "NAME" without "=" becomes an empty value. */
-static json_t *submit_env(const char *const *env)
-{
-    json_t *o = json_object();
-
-    for (; o && env && *env; env++) {
-        size_t n = strcspn(*env, "=");
-        _cleanup_free_ char *name = strndup(*env, n);
-        if (!name || json_object_set_new(
-                         o, name, nm_messages_string((*env)[n] == '=' ? *env + n + 1 : "")) < 0) {
-            json_decref(o);
-            return NULL;
-        }
-    }
-    return o;
-}
-
-/* Makes a submit request, for clients. Omits members that aren't set, so that nmd's defaults apply instead of defaults
- * of the client's version. */
-json_t *nm_messages_submit(const struct nm_submit *s)
-{
-    json_t *argv = json_array(), *o;
-    int r = argv ? 0 : -1;
-
-    for (const char *const *a = s->argv; r == 0 && a && *a; a++)
-        r = json_array_append_new(argv, nm_messages_string(*a));
-    o = json_pack("{s:o, s:s}", "command", argv, "execution_type", nm_execution_type_name(s->type));
-    if (!o)
-        return NULL;
-    r |= set_string(o, "name", s->name) | set_string(o, "app", s->app) |
-         set_string(o, "workdir", s->workdir) | set_string(o, "user", s->user) |
-         set_number(o, "memory_bytes", s->memory_bytes) |
-         set_number(o, "rows", s->rows) | set_number(o, "columns", s->columns) |
-         set_number(o, "min_runtime_usec", s->min_runtime_usec) |
-         set_number(o, "expected_usec", s->expected_usec) | set_flag(o, "replace", s->replace) |
-         set_flag(o, "exempt", s->exempt) |
-         set_flag(o, "allow_new_privs", s->allow_new_privs);
-    if (s->vcores_milli > 0)
-        r |= json_object_set_new(o, "vcores", nm_messages_vcores(s->vcores_milli));
-    if (s->env)
-        r |= json_object_set_new(o, "env", submit_env(s->env));
-    if (r != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
-}
-
 /* ---- exec --------------------------------------------------------------------------------- */
 
 int nm_messages_parse_exec(json_t *body, struct nm_messages_exec *ret, struct nm_problem *ret_problem)

@@ -23,10 +23,10 @@ agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D
 	%D%/test-store-backlog %D%/test-store-damage %D%/test-store-failures %D%/test-store-parts \
 	%D%/test-swap-reclaim %D%/test-users
 client_tests = %D%/test-client %D%/test-reply
-messages_tests = %D%/test-json-scan %D%/test-requests
+messages_tests = %D%/test-json-scan %D%/test-messages-memory %D%/test-requests
 local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
 	%D%/test-local-memory %D%/test-local-server %D%/test-local-start-memory %D%/test-local-streams \
-	%D%/test-local-web %D%/test-messages %D%/test-messages-memory %D%/test-target
+	%D%/test-local-web %D%/test-messages %D%/test-target
 openapi_tests = %D%/test-openapi
 hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-packet %D%/test-hadoop-rpc \
 	%D%/test-hadoop-sasl %D%/test-hadoop-token
@@ -76,7 +76,7 @@ $(monitor_tests) $(monitor_fuzz): $(call archives,monitor)
 $(policy_tests): $(call archives,agent)
 $(agent_tests) $(agent_fuzz): $(call archives,agent) | nm-shim
 $(client_tests) $(client_fuzz): $(call archives,client)
-$(messages_tests) $(messages_fuzz): $(call archives,messages)
+$(messages_tests) $(messages_fuzz): $(call archives,messages) $(call archives,client)
 $(local_tests) $(local_fuzz): $(call archives,local)
 $(openapi_tests): $(call archives,local) $(call archives,yarn)
 $(hadoop_tests) $(hadoop_fuzz): $(call archives,hadoop)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "rpc/local/client/request-body.h"
 #include "rpc/local/messages.h"
 
 typedef int (*parser_t)(json_t *body, struct nm_problem *p);
@@ -232,15 +233,14 @@ static void test_a_body_that_needs_too_much_memory_is_refused(void **state)
 static void test_a_submission_is_parsed_as_it_was_written(void **state)
 {
     const char *argv[] = {"/bin/echo", "", "\xc3\xa4 \"x\"\n", NULL},
-               *env[] = {"A=1", "B=x=y", "EMPTY=", NULL};
-    const struct nm_submit in = {
-        .type = NM_OPPORTUNISTIC,
+               *env[] = {"A=1", "B=x=y", "EMPTY="};
+    const struct nm_client_submit in = {
+        .command = {.argv = argv, .env = env, .n_env = NM_ARRAY_SIZE(env), .term = "xterm", .rows = 24, .columns = 80},
+        .opportunistic = true,
         .name = "web",
         .app = "shop",
         .memory_bytes = INT64_MAX,
         .vcores_milli = 1,
-        .argv = argv,
-        .env = env,
         .workdir = "/tmp",
         .user = "nobody",
         .min_runtime_usec = 5,
@@ -248,16 +248,16 @@ static void test_a_submission_is_parsed_as_it_was_written(void **state)
         .replace = true,
         .exempt = true,
         .allow_new_privs = true,
-        .owner = "local",
     };
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit out = {};
+    struct nm_client_bad_string unsendable;
     struct nm_problem p;
-    json_t *j = nm_messages_submit(&in);
-    char *text = json_dumps(j, NM_MESSAGES_DUMP_FLAGS);
+    json_t *j;
+    char *text;
     const struct nm_submit *s = &out.submit;
 
     (void)state;
-    json_decref(j);
+    assert_int_equal(nm_client_submit_body(&in, &text, &unsendable), 0);
     assert_int_equal(nm_messages_parse_body(text, strlen(text), &j, &p), 0);
     free(text);
     assert_int_equal(nm_messages_parse_submit(j, &out, &p), 0);
@@ -273,12 +273,68 @@ static void test_a_submission_is_parsed_as_it_was_written(void **state)
     assert_int_equal(s->min_runtime_usec, 5);
     assert_int_equal(s->expected_usec, 7);
     assert_true(s->replace && s->exempt && s->allow_new_privs);
+    assert_int_equal(s->rows, 24);
+    assert_int_equal(s->columns, 80);
+    assert_string_equal(s->env[0], "TERM=xterm");
     for (int i = 0; i < 3; i++) {
         assert_string_equal(s->argv[i], argv[i]);
-        assert_string_equal(s->env[i], env[i]);
+        assert_string_equal(s->env[i + 1], env[i]);
     }
     assert_null(s->argv[3]);
-    assert_null(s->env[3]);
+    assert_null(s->env[4]);
+}
+
+static void test_a_session_is_parsed_as_it_was_written(void **state)
+{
+    const char *argv[] = {"ls", "-l", NULL};
+    const struct nm_client_exec in = {.command = {.argv = argv, .rows = 24, .columns = 80}, .input = true};
+    _cleanup_(nm_messages_exec_done) struct nm_messages_exec out = {};
+    struct nm_client_bad_string unsendable;
+    struct nm_problem p;
+    json_t *j;
+    char *text;
+
+    (void)state;
+    assert_int_equal(nm_client_exec_body(&in, &text, &unsendable), 0);
+    assert_int_equal(nm_messages_parse_body(text, strlen(text), &j, &p), 0);
+    free(text);
+    assert_int_equal(nm_messages_parse_exec(j, &out, &p), 0);
+    assert_string_equal(out.exec.argv[1], "-l");
+    assert_null(out.exec.argv[2]);
+    assert_null(out.exec.env);
+    assert_true(out.exec.input);
+    assert_int_equal(out.exec.rows, 24);
+    assert_int_equal(out.exec.columns, 80);
+    json_decref(j);
+}
+
+/* JSON can't contain other strings than UTF-8. The client names the string. */
+static void test_a_string_that_is_not_utf8_is_not_sent(void **state)
+{
+    static const char bad_string[] = "\xff", bad_value[] = "A=\xff", bad_name[] = "\xff=1";
+    const char *good[] = {"true", NULL}, *wrong[] = {"echo", bad_string, NULL};
+    const char *value[] = {bad_value}, *name[] = {bad_name};
+    const struct {
+        struct nm_client_submit submit;
+        const char *what, *string;
+    } rows[] = {
+        {{.command.argv = wrong}, "the argument", bad_string},
+        {{.command = {.argv = good, .env = value, .n_env = 1}}, "the environment variable", bad_value},
+        {{.command = {.argv = good, .env = name, .n_env = 1}}, "the environment variable", bad_name},
+        {{.command = {.argv = good, .term = bad_string}}, "TERM", bad_string},
+        {{.command.argv = good, .name = bad_string}, "name", bad_string},
+        {{.command.argv = good, .workdir = bad_string}, "workdir", bad_string},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        struct nm_client_bad_string unsendable;
+        char *text;
+
+        assert_int_equal(nm_client_submit_body(&rows[i].submit, &text, &unsendable), -EILSEQ);
+        assert_string_equal(unsendable.what, rows[i].what);
+        assert_ptr_equal(unsendable.string, rows[i].string);
+    }
 }
 
 static void test_missing_members_of_a_submission_have_default_values(void **state)
@@ -416,6 +472,8 @@ int main(void)
         cmocka_unit_test(test_a_deeply_nested_body_is_refused),
         cmocka_unit_test(test_a_body_that_needs_too_much_memory_is_refused),
         cmocka_unit_test(test_a_submission_is_parsed_as_it_was_written),
+        cmocka_unit_test(test_a_session_is_parsed_as_it_was_written),
+        cmocka_unit_test(test_a_string_that_is_not_utf8_is_not_sent),
         cmocka_unit_test(test_missing_members_of_a_submission_have_default_values),
         cmocka_unit_test(test_vcores_of_a_submission_are_parsed),
         cmocka_unit_test(test_missing_members_of_a_drain_have_default_values),

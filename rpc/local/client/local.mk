@@ -2,5 +2,6 @@
 noinst_LIBRARIES += libnm-client.a
 libnm_client_a_SOURCES = \
 	%D%/client.c %D%/client.h \
-	%D%/reply.c %D%/reply.h
+	%D%/reply.c %D%/reply.h \
+	%D%/request-body.c %D%/request-body.h
 client_libs = libnm-client.a $(JANSSON_LIBS) $(util_libs)
