@@ -44,7 +44,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/value.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \
-	%D%/launch/certificates.c %D%/launch/certificates.h \
+	%D%/launch/certificates.c \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/config-warnings.c %D%/launch/config-warnings.h \
 	%D%/launch/cleanup-queue.c %D%/launch/cleanup-queue.h \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See certificates.h. */
+/* See config-warnings.h. */
 
-#include "yarn/launch/certificates.h"
+#include "yarn/launch/config-warnings.h"
 
 #include <limits.h>
 #include <poll.h>

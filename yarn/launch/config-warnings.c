@@ -12,7 +12,6 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "yarn/launch/certificates.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/user.h"
 
