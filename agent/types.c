@@ -73,6 +73,7 @@ static const char *const exit_reasons[NM_EXIT_REASON_COUNT] = {
     [NM_EXIT_LOCALIZATION_FAILED] = "localization-failed",
 };
 
+/* Ignores case, because users write these names in requests. */
 static int lookup(const char *const *names, size_t n, const char *s)
 {
     assert(s);

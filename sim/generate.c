@@ -31,12 +31,7 @@ const char *nm_generate_kind_name(enum nm_generate_kind k)
 
 int nm_generate_kind_from_string(const char *s, enum nm_generate_kind *ret)
 {
-    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++)
-        if (nm_streq(kinds[i], s)) {
-            *ret = (enum nm_generate_kind)i;
-            return 0;
-        }
-    return -EINVAL;
+    return NM_PARSE_NAME(kinds, s, ret);
 }
 
 /* ---- random numbers ------------------------------------------------------ */

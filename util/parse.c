@@ -202,6 +202,15 @@ int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli)
     return 0;
 }
 
+int nm_find_name(const char *const *names, size_t n, const char *s)
+{
+    assert(s);
+    for (size_t i = 0; i < n; i++)
+        if (nm_streq(names[i], s))
+            return (int)i;
+    return -EINVAL;
+}
+
 char *nm_strip(char *s)
 {
     size_t n;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/macros.h"
+
 int nm_parse_u64(const char *s, uint64_t *ret);
 /* Parses the decimal digits at *s and moves *s past them, so that the caller can check the text after them. */
 int nm_parse_digits(const char **s, uint64_t *ret);
@@ -31,6 +33,18 @@ int nm_parse_fraction(const char *s, double *ret);
 /* Parses CPU in vcores with at most three decimals, such as "2" or "0.5". Zero is -ERANGE. The result is in
  * thousandths of a vcore. */
 int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli);
+
+/* Returns the index of the name s in the table, or -EINVAL. */
+int nm_find_name(const char *const *names, size_t n, const char *s);
+/* Sets *ret, whose type is the enum that is the index of the table `names`, to the value with the name s. Returns 0 or
+ * -EINVAL. */
+#define NM_PARSE_NAME(names, s, ret) \
+    ({ \
+        int _found = nm_find_name(names, NM_ARRAY_SIZE(names), s); \
+        if (_found >= 0) \
+            *(ret) = (__typeof__(*(ret)))_found; \
+        NM_MIN(_found, 0); \
+    })
 
 /* Removes blanks from both ends in place. The caller still owns and frees the original pointer. */
 char *nm_strip(char *s);

@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+#include "util/parse.h"
+
 static const char *const kinds[NM_DECISION_KIND_COUNT] = {
     [NM_DECISION_ADMIT] = "admit",     [NM_DECISION_QUEUE] = "queue",
     [NM_DECISION_REFUSE] = "refuse",   [NM_DECISION_PAUSE] = "pause",
@@ -67,12 +69,7 @@ const char *nm_decision_kind_name(enum nm_decision_kind k)
 
 int nm_decision_kind_from_string(const char *s, enum nm_decision_kind *ret)
 {
-    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++)
-        if (nm_streq(kinds[i], s)) {
-            *ret = (enum nm_decision_kind)i;
-            return 0;
-        }
-    return -EINVAL;
+    return NM_PARSE_NAME(kinds, s, ret);
 }
 
 const char *nm_decision_outcome_name(enum nm_decision_outcome o)
@@ -83,12 +80,7 @@ const char *nm_decision_outcome_name(enum nm_decision_outcome o)
 
 int nm_decision_outcome_from_string(const char *s, enum nm_decision_outcome *ret)
 {
-    for (size_t i = 0; i < NM_ARRAY_SIZE(outcomes); i++)
-        if (nm_streq(outcomes[i], s)) {
-            *ret = (enum nm_decision_outcome)i;
-            return 0;
-        }
-    return -EINVAL;
+    return NM_PARSE_NAME(outcomes, s, ret);
 }
 
 const char *nm_passed_over_name(enum nm_passed_over p)
@@ -99,12 +91,7 @@ const char *nm_passed_over_name(enum nm_passed_over p)
 
 int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret)
 {
-    for (size_t i = 0; i < NM_ARRAY_SIZE(passed_over); i++)
-        if (nm_streq(passed_over[i], s)) {
-            *ret = (enum nm_passed_over)i;
-            return 0;
-        }
-    return -EINVAL;
+    return NM_PARSE_NAME(passed_over, s, ret);
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */

@@ -41,16 +41,6 @@ void nm_event_print(const struct nm_event_record *e, char slot[NM_EVENT_SLOT_BYT
 
 enum word { HEAD_WORD, NUMBER, TIME, KIND, ID, NAME, UID, TYPE, FROM, TO, DECISION, DECISION_KIND, N_WORDS };
 
-static int take_kind(const char *word, enum nm_event_kind *ret)
-{
-    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++)
-        if (nm_streq(kinds[i], word)) {
-            *ret = (enum nm_event_kind)i;
-            return 0;
-        }
-    return -EBADMSG;
-}
-
 static int take_name(const char *word, bool (*is_valid)(const char *), char *ret, size_t size)
 {
     if (nm_streq(word, "-"))
@@ -63,7 +53,8 @@ static int take_words(char *const w[N_WORDS], struct nm_event_record *e)
     uint64_t uid;
 
     if (!nm_streq(w[HEAD_WORD], HEAD) || nm_parse_u64(w[NUMBER], &e->number) < 0 || e->number == 0 ||
-        e->number >= INT64_MAX || nm_parse_u64(w[TIME], &e->realtime_usec) < 0 || take_kind(w[KIND], &e->kind) < 0 ||
+        e->number >= INT64_MAX || nm_parse_u64(w[TIME], &e->realtime_usec) < 0 ||
+        NM_PARSE_NAME(kinds, w[KIND], &e->kind) < 0 ||
         take_name(w[ID], nm_id_is_valid, e->container_id, sizeof e->container_id) < 0 ||
         take_name(w[NAME], nm_name_is_valid, e->container_name, sizeof e->container_name) < 0 ||
         nm_parse_u64(w[UID], &uid) < 0 || uid > UINT32_MAX || nm_execution_type_from_string(w[TYPE], &e->type) < 0 ||

@@ -85,24 +85,14 @@ static const struct {
     [KEY_OUTPUT_LOST] = {"output_lost_bytes", UINT64_MAX},
 };
 
-static int find_name(const char *const *names, size_t n, const char *s, uint64_t *ret)
-{
-    for (size_t i = 0; i < n; i++)
-        if (nm_streq(names[i], s)) {
-            *ret = i;
-            return 0;
-        }
-    return -EBADMSG;
-}
-
 static int parse_value(enum key key, const char *text, uint64_t *ret)
 {
     uint64_t v;
 
     if (key == KEY_PHASE)
-        return find_name(phase_names, NM_ARRAY_SIZE(phase_names), text, ret);
+        return NM_PARSE_NAME(phase_names, text, ret) < 0 ? -EBADMSG : 0;
     if (key == KEY_FAILED_STAGE)
-        return find_name(stage_names, NM_ARRAY_SIZE(stage_names), text, ret);
+        return NM_PARSE_NAME(stage_names, text, ret) < 0 ? -EBADMSG : 0;
     if (nm_parse_u64(text, &v) < 0 || v > keys[key].max)
         return -EBADMSG;
     if (key == KEY_OUTPUT_MAX && v > 0 && v < NM_OUTPUT_MIN_BYTES)

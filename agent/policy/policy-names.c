@@ -2,9 +2,8 @@
 
 /* Names of the policy's enums in configuration files, JSON and messages. */
 
-#include <string.h>
-
 #include "agent/policy/policy.h"
+#include "util/parse.h"
 
 /* values in nmd.conf */
 static const char *const victim_orders[] = {
@@ -72,14 +71,6 @@ static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_OWNER] = "owner",
 };
 
-static int lookup(const char *const *names, size_t n, const char *s)
-{
-    for (size_t i = 0; i < n; i++)
-        if (nm_streq(names[i], s))
-            return (int)i;
-    return -EINVAL;
-}
-
 const char *nm_victim_order_name(enum nm_victim_order o)
 {
     return victim_orders[o];
@@ -87,12 +78,7 @@ const char *nm_victim_order_name(enum nm_victim_order o)
 
 int nm_victim_order_from_string(const char *s, enum nm_victim_order *ret)
 {
-    int i = lookup(victim_orders, NM_ARRAY_SIZE(victim_orders), s);
-
-    if (i < 0)
-        return i;
-    *ret = (enum nm_victim_order)i;
-    return 0;
+    return NM_PARSE_NAME(victim_orders, s, ret);
 }
 
 const char *nm_queue_order_name(enum nm_queue_order o)
@@ -102,12 +88,7 @@ const char *nm_queue_order_name(enum nm_queue_order o)
 
 int nm_queue_order_from_string(const char *s, enum nm_queue_order *ret)
 {
-    int i = lookup(queue_orders, NM_ARRAY_SIZE(queue_orders), s);
-
-    if (i < 0)
-        return i;
-    *ret = (enum nm_queue_order)i;
-    return 0;
+    return NM_PARSE_NAME(queue_orders, s, ret);
 }
 
 const char *nm_queue_policy_name(enum nm_queue_policy p)
@@ -117,12 +98,7 @@ const char *nm_queue_policy_name(enum nm_queue_policy p)
 
 int nm_queue_policy_from_string(const char *s, enum nm_queue_policy *ret)
 {
-    int i = lookup(queue_policies, NM_ARRAY_SIZE(queue_policies), s);
-
-    if (i < 0)
-        return i;
-    *ret = (enum nm_queue_policy)i;
-    return 0;
+    return NM_PARSE_NAME(queue_policies, s, ret);
 }
 
 const char *nm_reason_name(enum nm_reason r)
@@ -132,10 +108,5 @@ const char *nm_reason_name(enum nm_reason r)
 
 int nm_reason_from_string(const char *s, enum nm_reason *ret)
 {
-    int i = lookup(reasons, NM_ARRAY_SIZE(reasons), s);
-
-    if (i < 0)
-        return i;
-    *ret = (enum nm_reason)i;
-    return 0;
+    return NM_PARSE_NAME(reasons, s, ret);
 }
