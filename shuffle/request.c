@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "util/error.h"
+#include "util/parse.h"
 
 #define EXPECTED_NAME "mapreduce"
 #define EXPECTED_VERSION "1.0.0"
@@ -104,31 +105,17 @@ void nm_shuffle_application_of(struct nm_bytes job, char *ret, size_t size)
 /* Accepts what Java's Integer.parseInt() does, including a plus sign and leading zeros. */
 static bool parse_number(struct nm_bytes word, uint32_t *ret)
 {
-    uint64_t n = 0;
+    uint64_t n;
 
     if (word.size > 0 && word.data[0] == '+')
         (void)nm_bytes_take(&word, 1);
-    while (word.size > 1 && word.data[0] == '0')
-        (void)nm_bytes_take(&word, 1);
-    if (!matches(word, "#") || word.size > 10)
-        return false;
-    for (size_t i = 0; i < word.size; i++)
-        n = n * 10 + (uint64_t)(word.data[i] - '0');
-    if (n > INT32_MAX)
+    if (nm_parse_sized((const char *)word.data, word.size, &n) < 0 || n > INT32_MAX)
         return false;
     *ret = (uint32_t)n;
     return true;
 }
 
 /* ---- the target --------------------------------------------------------------------------- */
-
-static int hex_digit(uint8_t c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Decodes the percent-encoded characters of words, lists and ranges. A plus sign that is not encoded becomes a blank,
  * as in Hadoop's handler. Other encoded characters are not decoded, since no valid name or value contains them. */
@@ -138,8 +125,8 @@ static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 
     for (size_t i = 0; i < query.size; i++) {
         const uint8_t *c = query.data + i;
-        int high = *c == '%' && i + 2 < query.size ? hex_digit(c[1]) : -1;
-        int low = high >= 0 ? hex_digit(c[2]) : -1;
+        int high = *c == '%' && i + 2 < query.size ? nm_hex_digit(c[1]) : -1;
+        int low = high >= 0 ? nm_hex_digit(c[2]) : -1;
         const uint8_t decoded = (uint8_t)(high * 16 + low);
 
         if (low < 0 || (!is_word(decoded) && decoded != ',' && decoded != '-' && decoded != '+')) {

@@ -36,20 +36,47 @@ static const struct suffix duration_suffixes[] = {
     {"d", 86400 * NM_USEC_PER_SEC},
 };
 
-int nm_parse_digits(const char **s, uint64_t *ret)
+int nm_parse_sized(const char *s, size_t size, uint64_t *ret)
 {
     uint64_t v = 0;
-    const char *p = *s;
 
-    if (!isdigit((unsigned char)*p))
+    if (size == 0)
         return -EINVAL;
-    for (; isdigit((unsigned char)*p); p++)
-        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
-            __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+    for (size_t i = 0; i < size; i++) {
+        if (!isdigit((unsigned char)s[i]))
+            return -EINVAL;
+        if (__builtin_mul_overflow(v, UINT64_C(10), &v) || __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v))
             return -ERANGE;
-    *s = p;
+    }
     *ret = v;
     return 0;
+}
+
+int nm_parse_digits(const char **s, uint64_t *ret)
+{
+    size_t n = 0;
+    int r;
+
+    while (isdigit((unsigned char)(*s)[n]))
+        n++;
+    r = nm_parse_sized(*s, n, ret);
+    if (r == 0)
+        *s += n;
+    return r;
+}
+
+size_t nm_parse_numbers(const char *s, uint64_t *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v;
+
+        while (isspace((unsigned char)*s))
+            s++;
+        if (nm_parse_digits(&s, &v) < 0 || (*s && !isspace((unsigned char)*s)))
+            return i;
+        numbers[i] = v;
+    }
+    return n;
 }
 
 /* Splits "12.34" into a whole part and billionths. */

@@ -12,7 +12,21 @@
 
 #include "util/macros.h"
 
+/* Returns the value of a hexadecimal digit, or -1. */
+static inline int nm_hex_digit(int c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 int nm_parse_u64(const char *s, uint64_t *ret);
+/* Parses decimal digits that need not end with NUL. */
+int nm_parse_sized(const char *s, size_t size, uint64_t *ret);
+/* Parses up to n numbers that are separated by blanks. Returns how many numbers there are before the first word that is
+ * not a number, or n. Ignores further words, which a newer nmd may write. */
+size_t nm_parse_numbers(const char *s, uint64_t *numbers, size_t n);
 /* Parses the decimal digits at *s and moves *s past them, so that the caller can check the text after them. */
 int nm_parse_digits(const char **s, uint64_t *ret);
 /* Parses a file mode as chmod does, such as "755" or "0644". Another number of octal digits is -EINVAL. */

@@ -4,11 +4,11 @@
 
 #include "yarn/ids.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "util/error.h"
+#include "util/parse.h"
 
 #define EPOCH_SHIFT 40
 #define SEQUENCE_MASK ((INT64_C(1) << EPOCH_SHIFT) - 1)
@@ -64,17 +64,17 @@ static int take_word(const char **text, const char *word)
 static int take_number(const char **text, unsigned digits, int64_t max, int64_t *ret)
 {
     const char *begin = *text, *p = begin;
-    int64_t v = 0;
+    uint64_t v;
+    int r = nm_parse_digits(&p, &v);
 
-    for (; isdigit((unsigned char)*p); p++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v))
-            return -ERANGE;
+    if (r < 0)
+        return r;
     if ((size_t)(p - begin) < digits || ((size_t)(p - begin) > digits && *begin == '0'))
         return -EINVAL;
-    if (v > max)
+    if (v > (uint64_t)max)
         return -ERANGE;
     *text = p;
-    *ret = v;
+    *ret = (int64_t)v;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "util/error.h"
+#include "util/parse.h"
 
 #define BACKLOG 1024 /* many application masters may each open a connection per container */
 
@@ -31,13 +32,15 @@ static int port_of(int fd, int32_t *ret)
 {
     struct sockaddr_storage sa = {};
     socklen_t size = sizeof sa;
+    uint64_t port;
     char text[8];
 
     if (getsockname(fd, (struct sockaddr *)&sa, &size) < 0)
         return -errno;
-    if (getnameinfo((struct sockaddr *)&sa, size, NULL, 0, text, sizeof text, NI_NUMERICSERV) != 0)
+    if (getnameinfo((struct sockaddr *)&sa, size, NULL, 0, text, sizeof text, NI_NUMERICSERV) != 0 ||
+        nm_parse_u64(text, &port) < 0)
         return -EADDRNOTAVAIL;
-    *ret = atoi(text);
+    *ret = (int32_t)port;
     return 0;
 }
 

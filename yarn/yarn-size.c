@@ -13,6 +13,7 @@
 #include <inttypes.h>
 
 #include "util/fileio.h"
+#include "util/parse.h"
 
 #define FILE_NAME "yarn-size"
 
@@ -96,35 +97,31 @@ void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
         y->limit_mib = mib;
 }
 
-static bool is_size(int64_t memory_mib, int32_t vcores)
-{
-    return memory_mib >= 0 && memory_mib <= NM_YARN_MEMORY_MIB_MAX && vcores >= 0 && vcores <= NM_YARN_VCORES_MAX;
-}
+/* The numbers of the file, in their order. */
+enum { OWN_MEMORY_MIB, OWN_VCORES, MEMORY_MIB, VCORES, N_NUMBERS };
 
 void nm_yarn_size_load(struct nm_yarn *y)
 {
     _cleanup_close_ int dir_fd = open_state_dir(y);
-    int64_t own_memory_mib, memory_mib;
-    int32_t own_vcores, vcores;
+    uint64_t v[N_NUMBERS];
     struct nm_status s;
     char text[120];
 
     if (dir_fd < 0 || nm_read_file_at(dir_fd, FILE_NAME, text, sizeof text, NULL) < 0)
         return;
     nm_manager_get_status(y->manager, &s);
-    if (sscanf(text, "%" SCNd64 " %" SCNd32 " %" SCNd64 " %" SCNd32, &own_memory_mib, &own_vcores, &memory_mib,
-               &vcores) != 4 ||
-        !is_size(memory_mib, vcores) || own_memory_mib != (int64_t)(s.configured.memory_bytes / NM_MIB) ||
-        own_vcores != (int32_t)(s.configured_vcores_milli / 1000)) {
+    if (nm_parse_numbers(text, v, N_NUMBERS) != N_NUMBERS || v[MEMORY_MIB] > NM_YARN_MEMORY_MIB_MAX ||
+        v[VCORES] > NM_YARN_VCORES_MAX || v[OWN_MEMORY_MIB] != s.configured.memory_bytes / NM_MIB ||
+        v[OWN_VCORES] != s.configured_vcores_milli / 1000) {
         (void)unlinkat(dir_fd, FILE_NAME, 0);
         return;
     }
-    y->own_memory_mib = own_memory_mib;
-    y->own_vcores = own_vcores;
+    y->own_memory_mib = (int64_t)v[OWN_MEMORY_MIB];
+    y->own_vcores = (int32_t)v[OWN_VCORES];
     y->state.sized = true;
-    y->state.memory_mib = memory_mib;
-    y->state.vcores = vcores;
-    y->size_passed_on = (struct nm_yarn_size){true, memory_mib, vcores};
+    y->state.memory_mib = (int64_t)v[MEMORY_MIB];
+    y->state.vcores = (int32_t)v[VCORES];
+    y->size_passed_on = (struct nm_yarn_size){true, y->state.memory_mib, y->state.vcores};
     pass_on(y);
 }
 

@@ -171,18 +171,12 @@ static void put_margin(struct nm_manager *m, const struct nm_policy_margin *marg
 
 static void load_margin(const struct nm_manager *m, struct nm_policy_margin *ret)
 {
-    char text[96], *save = NULL;
+    char text[96];
     uint64_t v[3];
 
-    if (nm_store_get_value(m->store, KEY_MARGIN, text, sizeof text) < 0)
-        return;
-    for (size_t n = 0; n < NM_ARRAY_SIZE(v); n++) {
-        const char *word = strtok_r(n == 0 ? text : NULL, " ", &save);
-
-        if (!word || nm_parse_u64(word, &v[n]) < 0)
-            return;
-    }
-    *ret = (struct nm_policy_margin){v[0], v[1], v[2]};
+    if (nm_store_get_value(m->store, KEY_MARGIN, text, sizeof text) >= 0 &&
+        nm_parse_numbers(text, v, NM_ARRAY_SIZE(v)) == NM_ARRAY_SIZE(v))
+        *ret = (struct nm_policy_margin){v[0], v[1], v[2]};
 }
 
 static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memory)
@@ -250,12 +244,11 @@ static void load_app(const char *key, const char *value, void *userdata)
 {
     struct nm_manager *m = userdata;
     const char *name = key + strlen(NM_APP_KEY);
-    uint64_t mean, seen;
-    uint32_t completed, n_runs, app;
+    uint64_t v[4]; /* containers completed, runs, mean duration of a run, time when nmd last saw the application */
+    uint32_t app;
 
-    if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &completed, &n_runs, &mean,
-               &seen) != 4 ||
-        seen + APP_RETENTION_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
+    if (nm_parse_numbers(value, v, NM_ARRAY_SIZE(v)) != NM_ARRAY_SIZE(v) || v[0] > UINT32_MAX || v[1] > UINT32_MAX ||
+        v[3] + APP_RETENTION_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
         m->apps.n == NM_APPS_MAX) {
         (void)nm_store_delete_value(m->store, key);
         return;
@@ -264,10 +257,10 @@ static void load_app(const char *key, const char *value, void *userdata)
     if (app == 0 &&
         *name) /* applications without a free slot share slot 0, which is not saved */
         return;
-    m->apps.views[app].completed = completed;
-    m->apps.all[app].n_runs = n_runs;
-    m->apps.all[app].mean_run_usec = mean;
-    m->apps.all[app].seen_usec = seen;
+    m->apps.views[app].completed = (uint32_t)v[0];
+    m->apps.all[app].n_runs = (uint32_t)v[1];
+    m->apps.all[app].mean_run_usec = v[2];
+    m->apps.all[app].seen_usec = v[3];
 }
 
 /* ---- drain --------------------------------------------------------------- */
@@ -284,17 +277,16 @@ void nm_durable_save_drain(struct nm_manager *m)
 
 static void load_drain(struct nm_manager *m)
 {
-    uint64_t deadline;
+    uint64_t v[3] = {0}; /* deadline, and two flags that an earlier nmd did not write */
     char text[32];
-    int opportunistic = 0, until_restart = 0;
 
     if (nm_store_get_value(m->store, KEY_DRAIN, text, sizeof text) < 0 || nm_streq(text, "0") ||
-        sscanf(text, "%" SCNu64 " %d %d", &deadline, &opportunistic, &until_restart) < 1)
+        nm_parse_numbers(text, v, NM_ARRAY_SIZE(v)) < 1)
         return;
     m->drain.is_on = true;
-    m->drain.opportunistic = opportunistic != 0;
-    m->drain.until_restart = until_restart != 0;
-    m->drain.deadline_usec = m->journal.opened.same_boot ? deadline : UINT64_MAX;
+    m->drain.opportunistic = v[1] != 0;
+    m->drain.until_restart = v[2] != 0;
+    m->drain.deadline_usec = m->journal.opened.same_boot ? v[0] : UINT64_MAX;
 }
 
 /* ---- time since which the node is removable -------------------------------- */

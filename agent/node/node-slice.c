@@ -21,7 +21,6 @@
 
 #define NOTE_NAME "slice-low"
 #define LINE "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n"
-#define SCAN_LINE "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 
 #define STEP_SHARE 32
 #define STEP_MIN_BYTES (UINT64_C(8) << 20)
@@ -81,12 +80,14 @@ static int load_note(const char *directory, struct nm_slice_note *ret)
 {
     _cleanup_close_ int dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct nm_slice_note n = {0};
+    uint64_t v[1 + NM_ARRAY_SIZE(n.asked_bytes)];
     char text[160];
     int r = dir_fd < 0 ? -errno : nm_read_file_at(dir_fd, NOTE_NAME, text, sizeof text, NULL);
 
-    if (r >= 0 && sscanf(text, SCAN_LINE, &n.own_bytes, &n.asked_bytes[0], &n.asked_bytes[1], &n.asked_bytes[2],
-                         &n.asked_bytes[3]) != 5)
-        n = (struct nm_slice_note){0};
+    if (r >= 0 && nm_parse_numbers(text, v, NM_ARRAY_SIZE(v)) == NM_ARRAY_SIZE(v)) {
+        n.own_bytes = v[0];
+        memcpy(n.asked_bytes, v + 1, sizeof n.asked_bytes);
+    }
     *ret = n;
     return r == -ENOENT ? 0 : r;
 }

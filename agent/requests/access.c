@@ -8,22 +8,20 @@
 
 #include "agent/problem.h"
 #include "agent/journal/containers.h"
+#include "util/parse.h"
 
 bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container *c)
 {
     return !who || who->admin || who->uid == c->submitter_uid;
 }
 
-static bool all_digits(const char *s)
-{
-    return *s && s[strspn(s, "0123456789")] == '\0';
-}
-
 /* Returns whether `ref` is the container's name or its arrival number. The number is the last part of an id made by
  * nmd, and users write it in place of the id: "nmctl kill 42". */
 static bool matches_ref(const struct nm_container *c, const char *ref)
 {
-    return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));
+    uint64_t seq;
+
+    return nm_streq(c->name, ref) || (nm_parse_u64(ref, &seq) == 0 && c->view.seq == seq);
 }
 
 int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char *ref,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/parse.h"
 
 #define SEPARATORS " ,\t\r\n"
 #define LINES_MAX 10000u
@@ -224,14 +225,10 @@ static bool is_own(struct nm_names *n, const struct in6_addr *address)
 /* Returns whether the text is a port from 1 to 65535 or is empty. "HOST:" means the default port of the scheme. */
 static bool is_port(const char *text, size_t size)
 {
-    unsigned port = 0;
+    uint64_t port;
 
-    for (size_t i = 0; i < size; i++) {
-        if (i == PORT_DIGITS_MAX || text[i] < '0' || text[i] > '9')
-            return false;
-        port = port * 10 + (unsigned)(text[i] - '0');
-    }
-    return size == 0 || (port > 0 && port <= UINT16_MAX);
+    return size == 0 || (size <= PORT_DIGITS_MAX && nm_parse_sized(text, size, &port) == 0 && port > 0 &&
+                         port <= UINT16_MAX);
 }
 
 bool nm_names_split(const char *value, size_t value_size, char *ret, size_t size)

@@ -7,19 +7,12 @@
 #include <assert.h>
 
 #include "rpc/local/messages.h"
+#include "util/parse.h"
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
 /* The target is first split at '/', '?', '&' and '='. Each piece is decoded afterwards, so that an escaped separator
  * doesn't separate pieces. */
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Decodes %XX in place. Returns -EINVAL for an invalid escape and for a control character, escaped or not. */
 static int decode(char *s)
@@ -29,7 +22,7 @@ static int decode(char *s)
     for (; *s; s++) {
         int c = (unsigned char)*s;
         if (c == '%') {
-            int high = hex_digit(s[1]), low = high < 0 ? -1 : hex_digit(s[2]);
+            int high = nm_hex_digit(s[1]), low = high < 0 ? -1 : nm_hex_digit(s[2]);
             if (low < 0)
                 return -EINVAL;
             c = high * 16 + low;

@@ -83,6 +83,59 @@ static void test_digits_are_parsed_up_to_the_next_character(void **state)
     }
 }
 
+static void test_numbers_of_a_given_length_are_parsed(void **state)
+{
+    uint64_t v = UNTOUCHED;
+
+    (void)state;
+    assert_int_equal(nm_parse_sized("8080/", 4, &v), 0);
+    assert_int_equal(v, 8080);
+    assert_int_equal(nm_parse_sized("8080/", 5, &v), -EINVAL);
+    assert_int_equal(nm_parse_sized("8080", 0, &v), -EINVAL);
+    assert_int_equal(nm_parse_sized("18446744073709551616", 20, &v), -ERANGE);
+    assert_int_equal(v, 8080);
+}
+
+static void test_lists_of_numbers_are_parsed(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        uint64_t numbers[3];
+    } rows[] = {
+        {"1 2 3", 3, {1, 2, 3}},
+        {" 1\t2  3\n", 3, {1, 2, 3}},
+        {"1 2 3 4 x", 3, {1, 2, 3}},
+        {"18446744073709551615 0 1", 3, {UINT64_MAX, 0, 1}},
+        {"1 2", 2, {1, 2, UNTOUCHED}},
+        {"1 18446744073709551616 3", 1, {1, UNTOUCHED, UNTOUCHED}},
+        {"1 -2 3", 1, {1, UNTOUCHED, UNTOUCHED}},
+        {"1 2x 3", 1, {1, UNTOUCHED, UNTOUCHED}},
+        {"", 0, {UNTOUCHED, UNTOUCHED, UNTOUCHED}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        uint64_t v[3] = {UNTOUCHED, UNTOUCHED, UNTOUCHED};
+
+        assert_int_equal(nm_parse_numbers(rows[i].text, v, 3), rows[i].n);
+        assert_memory_equal(v, rows[i].numbers, sizeof v);
+    }
+}
+
+static void test_names_of_an_enum_are_found(void **state)
+{
+    static const char *const names[] = {"red", "green"};
+    enum colour { RED, GREEN } c = RED;
+
+    (void)state;
+    assert_int_equal(NM_PARSE_NAME(names, "green", &c), 0);
+    assert_int_equal(c, GREEN);
+    assert_int_equal(NM_PARSE_NAME(names, "Red", &c), -EINVAL);
+    assert_int_equal(NM_PARSE_NAME(names, "", &c), -EINVAL);
+    assert_int_equal(c, GREEN);
+}
+
 static void test_modes_are_parsed(void **state)
 {
     static const struct row rows[] = {
@@ -396,6 +449,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_parsed),
         cmocka_unit_test(test_digits_are_parsed_up_to_the_next_character),
+        cmocka_unit_test(test_numbers_of_a_given_length_are_parsed),
+        cmocka_unit_test(test_lists_of_numbers_are_parsed),
+        cmocka_unit_test(test_names_of_an_enum_are_found),
         cmocka_unit_test(test_modes_are_parsed),
         cmocka_unit_test(test_sizes_are_parsed),
         cmocka_unit_test(test_durations_are_parsed), cmocka_unit_test(test_vcores_are_parsed),

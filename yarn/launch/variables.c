@@ -211,13 +211,12 @@ int64_t nm_yarn_java_version(const char *release)
 {
     static const char key[] = "JAVA_VERSION=\"";
     const char *at = strstr(release, key);
-    long version;
+    uint64_t version;
 
     if (!at)
         return 0;
     at += sizeof key - 1;
     if (strncmp(at, "1.", 2) == 0)
         at += 2;
-    version = strtol(at, NULL, 10);
-    return version > 0 && version < 1000 ? version : 0;
+    return nm_parse_digits(&at, &version) == 0 && version < 1000 ? (int64_t)version : 0;
 }

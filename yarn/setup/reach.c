@@ -14,6 +14,7 @@
 
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/parse.h"
 
 #define HOSTS_MAX 96u
 #define ADDRESSES_MAX 16u
@@ -47,9 +48,10 @@ static int add_url(struct nm_setup_facts *f, struct nm_arena *a, const char *url
 {
     const char *host = strstr(url, "://"), *colon = strrchr(url, ':');
     char name[300];
+    uint64_t port;
     size_t n;
 
-    if (!host || colon <= host + 3)
+    if (!host || colon <= host + 3 || nm_parse_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
         return 0;
     host += 3;
     n = (size_t)(colon - host);
@@ -58,7 +60,7 @@ static int add_url(struct nm_setup_facts *f, struct nm_arena *a, const char *url
         n -= 2;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)NM_MIN(n, sizeof name - 1), host);
-    return add_host(f, a, NM_SETUP_NAME_NODE, name, (unsigned)strtoul(colon + 1, NULL, 10));
+    return add_host(f, a, NM_SETUP_NAME_NODE, name, (unsigned)port);
 }
 
 static int add_name_nodes(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f)

@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "yarn/setup/files.h"
@@ -37,10 +36,7 @@ static bool parse_bits(const char *word, bool as_systemd, uint64_t *ret)
 
     if (!is_octal)
         return nm_parse_u64(word, ret) == 0;
-    if (!as_systemd || word[strspn(word, "01234567")] || strlen(word) > 8)
-        return false;
-    *ret = strtoul(word, NULL, 8);
-    return true;
+    return as_systemd && nm_parse_mode(word, 1, 8, ret) == 0;
 }
 
 static bool parse_one(const char *word, bool as_systemd, struct nm_setup_net *ret)

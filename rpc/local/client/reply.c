@@ -134,10 +134,8 @@ static int take_chunk_size(struct nm_reply *r)
 
     if (n == 0 || n > 15 || (r->line[n] && !strchr("; \t", r->line[n])))
         return -EBADMSG;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)r->line[i];
-        v = v * 16 + (uint64_t)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
-    }
+    for (size_t i = 0; i < n; i++)
+        v = v * 16 + (uint64_t)nm_hex_digit(r->line[i]);
     r->left = v;
     r->state = v > 0 ? NM_REPLY_CHUNK : NM_REPLY_TRAILER;
     return 0;
