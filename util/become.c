@@ -13,8 +13,6 @@
 
 #include "util/error.h"
 
-#define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
-
 /* Empties the bounding set, so that a later execve() can't regain dropped capabilities. Without CAP_SETPCAP the set is
  * not changed, and only no_new_privs prevents a regain of capabilities. */
 static void empty_bounding_set(void)
@@ -60,20 +58,18 @@ static int change_ids(const struct nm_identity *who)
     return 0;
 }
 
-/* Joins a new session keyring, so that the keys of one user's processes aren't visible to processes of other users that
- * nmd started. This happens while the process is still root, so that the keyring is charged to root's quota. Otherwise
- * containers would use up a user's own quota (200 keys), and the user's next login would get no keyring. On failure (a
- * kernel without keys, a system call filter) the process keeps nmd's keyring, which is normally empty. */
-static void join_own_keyring(void)
+void nm_become_own_keyring(void)
 {
-    (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);
+    (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
 }
 
 static int become_other(const struct nm_identity *who, const struct nm_become_terms *t)
 {
     int r;
 
-    join_own_keyring();
+    /* still as root, so that the keyring is charged to root's quota: otherwise containers would use up a user's own
+     * quota (200 keys), and the user's next login would get no keyring */
+    nm_become_own_keyring();
     if (who->uid != 0 && t->no_new_privs)
         empty_bounding_set();
     /* setresuid() would clear the permitted set */

@@ -32,6 +32,11 @@ struct nm_become_terms {
  */
 int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms);
 
+/* Joins a new, empty session keyring, so that the keys of one user's processes aren't visible to processes of other
+ * users that nmd started. On failure (a kernel without keys, a system call filter) the process keeps nmd's keyring,
+ * which is normally empty. */
+void nm_become_own_keyring(void);
+
 /* Returns all groups of an account, including gid; the caller frees *ret. Queries the name services, which may block.
  * Returns -E2BIG if there are more groups than the kernel accepts, or -ENOMEM. */
 int nm_groups_find(const char *account, gid_t gid, gid_t **ret, size_t *ret_n);

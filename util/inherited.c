@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
+#include "util/become.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/macros.h"
@@ -22,7 +23,6 @@
 #define USUAL_DUMP_FILTER "0x33"
 #define CPUS_MAX 8192 /* the largest CONFIG_NR_CPUS */
 #define SET_MEMORY_MERGE 67 /* PR_SET_MEMORY_MERGE of Linux 6.4 */
-#define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
 
 /* Uses the raw system call because sigaction() rejects libc's internal signals (32 and 33), which some parents that
  * use posix_spawn() leave ignored. */
@@ -143,11 +143,6 @@ static void reset_ambient(void)
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-static void reset_keyring(void)
-{
-    (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);
-}
-
 static void reset_personality(void)
 {
     (void)personality(PER_LINUX);
@@ -227,7 +222,7 @@ const struct nm_inherited nm_inherited_table[] = {
     {"securebits", reset_securebits, "0, unless locked", AS_NMD, AS_NMD},
     {"no_new_privs", NULL, "as started, since it cannot be cleared", "set; health script as nmd",
      "set, unless the container may gain new privileges"},
-    {"session keyring", reset_keyring, "a new one",
+    {"session keyring", nm_become_own_keyring, "a new one",
      "a new one for nm-localizer and nm-shuffle as users; others as nmd",
      "a new one for each if nmd runs as root; otherwise as nmd"},
     {"personality", reset_personality, "PER_LINUX", AS_NMD, "PER_LINUX"},
