@@ -40,15 +40,6 @@ char **nm_strv_pack(const char *const *v, size_t n)
     return copy;
 }
 
-static size_t strv_length(char *const *v)
-{
-    size_t n = 0;
-
-    while (v && v[n])
-        n++;
-    return n;
-}
-
 void nm_command_done(struct nm_command *c)
 {
     free(c->argv);
@@ -62,7 +53,7 @@ void nm_command_done(struct nm_command *c)
 /* Copies a list; a NULL list stays NULL. */
 static int strv_copy(char *const *v, char ***ret)
 {
-    char **copy = v ? nm_strv_pack((const char *const *)v, strv_length(v)) : NULL;
+    char **copy = v ? nm_strv_pack((const char *const *)v, NM_STRV_LENGTH(v)) : NULL;
 
     if (v && !copy)
         return -ENOMEM;

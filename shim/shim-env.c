@@ -16,15 +16,6 @@
 #define N_DEFAULTS 5
 #define ENVIRON_MAX ((size_t)NM_SHIM_SPEC_MAX_BYTES / 2)
 
-static size_t count(char *const *env)
-{
-    size_t n = 0;
-
-    while (env[n])
-        n++;
-    return n;
-}
-
 static const char *find(char *const *env, const char *name, size_t len)
 {
     for (; *env; env++)
@@ -46,7 +37,7 @@ static int make_new(const struct nm_shim_spec *spec, char ***ret)
         {"PATH", DEFAULT_PATH}, {"HOME", a->home},   {"USER", a->name},
         {"LOGNAME", a->name},   {"SHELL", a->shell},
     };
-    char **env = calloc(count(spec->env) + N_DEFAULTS + 1, sizeof *env);
+    char **env = calloc(NM_STRV_LENGTH(spec->env) + N_DEFAULTS + 1, sizeof *env);
     size_t n = 0;
 
     if (!env)
@@ -57,7 +48,7 @@ static int make_new(const struct nm_shim_spec *spec, char ***ret)
         if (asprintf(&env[n++], "%s=%s", defaults[i][0], defaults[i][1]) < 0)
             return -ENOMEM;
     }
-    memcpy(env + n, spec->env, count(spec->env) * sizeof *env);
+    memcpy(env + n, spec->env, NM_STRV_LENGTH(spec->env) * sizeof *env);
     *ret = env;
     return 0;
 }
@@ -117,7 +108,7 @@ static int make_same(const struct nm_shim_spec *spec, char ***ret)
 {
     const struct nm_shim_session *s = &spec->terms.session;
     char *text = NULL, **env = NULL;
-    size_t size = 0, n = count(spec->env);
+    size_t size = 0, n = NM_STRV_LENGTH(spec->env);
     int r = read_environ(s->command_pid, &text, &size);
 
     if (r >= 0)

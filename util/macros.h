@@ -30,6 +30,16 @@
         _max_a > _max_b ? _max_a : _max_b; \
     })
 
+/* Returns the number of strings of a vector that ends with NULL. The vector itself may be NULL. */
+#define NM_STRV_LENGTH(v) \
+    ({ \
+        __typeof__(&(v)[0]) _strv = (v); \
+        size_t _n_strings = 0; \
+        while (_strv && _strv[_n_strings]) \
+            _n_strings++; \
+        _n_strings; \
+    })
+
 #define nm_printf(fmt, args) __attribute__((format(printf, fmt, args)))
 
 #define NM_USEC_PER_MSEC UINT64_C(1000)

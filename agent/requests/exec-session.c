@@ -144,25 +144,15 @@ static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-static size_t count(const char *const *v)
-{
-    size_t n = 0;
-
-    while (v && v[n])
-        n++;
-    return n;
-}
-
 /* Returns a vector with the container's environment, followed by the additional environment of the request. The strings
  * are not copied. */
 static char **join_env(const struct nm_container *c, const struct nm_exec *e)
 {
-    const char *const *own = (const char *const *)c->command.env;
-    size_t n = count(own), n_more = count(e->env);
+    size_t n = NM_STRV_LENGTH(c->command.env), n_more = NM_STRV_LENGTH(e->env);
     char **env = calloc(n + n_more + 1, sizeof *env);
 
     if (env && n > 0)
-        memcpy(env, own, n * sizeof *env);
+        memcpy(env, c->command.env, n * sizeof *env);
     if (env && n_more > 0)
         memcpy(env + n, e->env, n_more * sizeof *env);
     return env;
@@ -189,7 +179,7 @@ static int launch(struct nm_session *s, struct nm_live_container *l, const struc
     const struct nm_shim_session session = {
         .shim_pid = c->shim_pid,
         .command_pid = c->pid,
-        .n_more = (uint32_t)count(e->env),
+        .n_more = (uint32_t)NM_STRV_LENGTH(e->env),
         .input = e->input,
     };
     int r;

@@ -263,11 +263,9 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
                       char **ret_message)
 {
     struct nm_yarn_dirs dirs = {.settings = s, .are_locked = are_locked};
-    size_t n = 0, usable = 0;
+    size_t n = NM_STRV_LENGTH(names), usable = 0;
     int r = 0;
 
-    while (names[n])
-        n++;
     dirs.all = calloc(n + 1, sizeof *dirs.all);
     if (!dirs.all)
         return -ENOMEM;

@@ -35,21 +35,12 @@ static int examine_dirs(const struct nm_setup_request *w, char *const *names, st
     return r;
 }
 
-static size_t count(char *const *names)
-{
-    size_t n = 0;
-
-    while (names[n])
-        n++;
-    return n;
-}
-
 static int examine_all(const struct nm_setup_request *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                        struct nm_setup_facts *f, char **ret_message)
 {
     int r;
 
-    f->dirs = nm_arena_alloc(a, (count(s->local_dirs) + count(s->log_dirs) + 1) * sizeof *f->dirs);
+    f->dirs = nm_arena_alloc(a, (NM_STRV_LENGTH(s->local_dirs) + NM_STRV_LENGTH(s->log_dirs) + 1) * sizeof *f->dirs);
     if (!f->dirs)
         return -ENOMEM;
     r = nm_setup_path_examine(a, w->root, w->config_path, &f->config);

@@ -9,10 +9,8 @@
 static int take_allow(void *at, char *value, const struct nm_option *o)
 {
     const char **allow = at;
-    size_t n = 0;
+    size_t n = NM_STRV_LENGTH(allow);
 
-    while (allow[n])
-        n++;
     if (n == o->type->max)
         return -E2BIG;
     allow[n] = value;
