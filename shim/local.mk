@@ -6,12 +6,14 @@ nm_shim_SOURCES = \
 	agent/launch/output.c \
 	agent/launch/output-times.c \
 	agent/launch/record.c \
-	%D%/shim.c agent/launch/shim.h \
+	agent/launch/shim.h \
+	%D%/shim.c %D%/shim-internal.h \
 	%D%/shim-cgroup.c \
 	%D%/shim-child.c \
 	agent/launch/shim-confine.c \
 	%D%/shim-env.c \
 	%D%/shim-input.c \
+	%D%/shim-namespaces.c \
 	%D%/shim-output.c \
 	%D%/shim-session.c \
 	agent/launch/shim-spec.c \

@@ -6,7 +6,7 @@
  * cgroup when its command ends, so the shim can always read these figures.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <limits.h>
 

@@ -11,7 +11,7 @@
  * death through its pidfd and then kills the cgroup.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <assert.h>
 #include <linux/capability.h>

@@ -8,7 +8,7 @@
  * data. The user controls the text, so the shim relies only on its length.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include "util/fileio.h"
 

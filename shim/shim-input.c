@@ -13,7 +13,7 @@
  * command runs.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <assert.h>
 #include <poll.h>

@@ -13,7 +13,7 @@
  * no longer write to the terminal.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <assert.h>
 #include <poll.h>

@@ -15,7 +15,7 @@
  * terminal that was hung up, and is killed if it does not end.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <assert.h>
 #include <linux/capability.h>

@@ -3,7 +3,7 @@
 /* The shim's ends of the pipes or of the terminal that are the command's standard descriptors, and the reaping of the
  * shim's children. */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <assert.h>
 #include <signal.h>

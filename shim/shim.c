@@ -15,7 +15,7 @@
  * cgroup. Until then it reaps orphans, since not every host's PID 1 reaps orphans.
  */
 
-#include "agent/launch/shim.h"
+#include "shim/shim-internal.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
