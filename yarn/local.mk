@@ -6,6 +6,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/id-messages.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/listeners.c %D%/listeners.h \
+	%D%/master-key.c %D%/master-key.h \
 	%D%/state-dir.c %D%/state-dir.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \

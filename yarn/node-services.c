@@ -87,7 +87,7 @@ static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_ser
 
 static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
 {
-    const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .state = p->state,
+    const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .keys = p->keys,
                                                 .state_dir = p->state_dir, .runtime_dir = p->runtime_dir,
                                                 .report_cb = p->report_cb};
     struct nm_yarn_masters masters = {on_master_begins, on_master_abandoned, NULL};
@@ -135,11 +135,11 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     h->on_change = p->on_change;
     h->no_room = p->no_room;
     h->userdata = p->userdata;
-    r = nm_yarn_keyring_new(p->state, &h->keyring);
+    r = nm_yarn_keyring_new(p->keys, &h->keyring);
     if (r >= 0)
         r = nm_yarn_used_new(&h->used);
     if (r >= 0)
-        r = nm_yarn_key_store_new(p->state_dir, p->state, h->keyring, h->used, &h->key_store);
+        r = nm_yarn_key_store_new(p->state_dir, p->keys, h->keyring, h->used, &h->key_store);
     if (r >= 0)
         r = make_launcher(p, h, ret_message);
     if (r >= 0)
@@ -170,6 +170,13 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
     nm_yarn_keyring_free(h->keyring);
     free(h);
     return NULL;
+}
+
+void nm_yarn_services_set_rm(struct nm_yarn_services *h, int64_t rm_identifier, int32_t queue_max_length)
+{
+    nm_yarn_cm_server_set_rm(h->cm_server, rm_identifier);
+    if (h->proxy)
+        nm_yarn_proxy_set_rm(h->proxy, rm_identifier, queue_max_length);
 }
 
 void nm_yarn_services_save(struct nm_yarn_services *h)

@@ -16,7 +16,7 @@ struct nm_yarn_services_params {
     sd_event *event;
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
-    struct nm_yarn_state *state; /* contains the keys; keys that an earlier nmd has saved are restored into `state` */
+    struct nm_yarn_cluster_keys *keys; /* keys that an earlier nmd has saved are restored into `keys` */
     const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
     void (*report_cb)(int level, const char *sentence);
     void (*on_change)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
@@ -46,6 +46,10 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *params, int liste
 int nm_yarn_services_check(const struct nm_yarn_services_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h);
 NM_DEFINE_CLEANUP(struct nm_yarn_services *, nm_yarn_services_free)
+
+/* Passes on the id of the ResourceManager whose tokens are valid (0 while the node is registering), and its limit of
+ * the nodes' queues (-1: no limit). */
+void nm_yarn_services_set_rm(struct nm_yarn_services *h, int64_t rm_identifier, int32_t queue_max_length);
 
 /* Saves changed keys and tokens, so that they survive a restart of nmd. Must be called regularly. */
 void nm_yarn_services_save(struct nm_yarn_services *h);

@@ -82,30 +82,6 @@ static struct nm_yarn_step register_again(struct nm_yarn_state *s, const char *w
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key)
-{
-    Yarn__MasterKey m = YARN__MASTER_KEY__INIT;
-
-    m.has_id = m.has_key = 1;
-    m.id = key->id;
-    m.key = (ProtobufCBinaryData){key->size, (uint8_t *)key->bytes};
-    return m;
-}
-
-static bool is_key(const Yarn__MasterKey *m)
-{
-    return m && m->has_id && m->has_key && m->key.len > 0 && m->key.len <= NM_YARN_KEY_MAX;
-}
-
-bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret)
-{
-    if (!is_key(m))
-        return false;
-    *ret = (struct nm_yarn_master_key){.id = m->id, .size = m->key.len};
-    (void)memcpy(ret->bytes, m->key.data, m->key.len);
-    return true;
-}
-
 /* Stores a new key. The ResourceManager repeats the next key in each answer until this key becomes the current key. */
 static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *m)
 {
@@ -134,7 +110,7 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
     if (r->has_action && r->action == YARN__ACTION__SHUTDOWN)
         return stop(s, r->diagnostics);
     if (!r->has_action || r->action != YARN__ACTION__NORMAL || !r->has_rm_identifier ||
-        !is_key(r->container_token_key) || !is_key(r->nm_token_key))
+        !nm_yarn_is_key(r->container_token_key) || !nm_yarn_is_key(r->nm_token_key))
         return retry_after_invalid(s, "the request was a registration", random);
     s->phase = NM_YARN_RUNNING;
     s->response_id = 0;
@@ -142,8 +118,8 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
     s->token_sequence = 0;
     s->queue_max_length = s->queue_max_wait_msec = -1;
     s->rm_identifier = r->rm_identifier;
-    take_key(&s->container_keys, r->container_token_key);
-    take_key(&s->nm_keys, r->nm_token_key);
+    take_key(&s->keys.container, r->container_token_key);
+    take_key(&s->keys.nm, r->nm_token_key);
     take_resource(s, r->resource);
     (void)snprintf(s->rm_version, sizeof s->rm_version, "%s", r->rm_version ?: "");
     return (struct nm_yarn_step){.task = NM_YARN_HEARTBEAT};
@@ -155,8 +131,8 @@ static void take_heartbeat(struct nm_yarn_state *s, const Yarn__HeartbeatRespons
     s->response_id = r->response_id;
     s->retries = s->failures = s->resyncs = 0;
     s->trouble[0] = '\0';
-    take_key(&s->container_keys, r->container_token_key);
-    take_key(&s->nm_keys, r->nm_token_key);
+    take_key(&s->keys.container, r->container_token_key);
+    take_key(&s->keys.nm, r->nm_token_key);
     take_resource(s, r->resource);
     if (r->has_token_sequence)
         s->token_sequence = r->token_sequence;

@@ -12,30 +12,13 @@
  */
 
 #include "rpc/hadoop/exception.h"
+#include "yarn/master-key.h"
 #include "yarn/tracker.pb-c.h"
 
 enum nm_yarn_phase {
     NM_YARN_REGISTERING, /* the ResourceManager doesn't know the node yet, or no longer knows it */
     NM_YARN_RUNNING,     /* the ResourceManager answers heartbeats */
     NM_YARN_STOPPED,     /* the ResourceManager has permanently excluded the node */
-};
-
-/* A key that signs tokens. */
-#define NM_YARN_KEY_MAX 64u
-struct nm_yarn_master_key {
-    int32_t id;
-    uint8_t bytes[NM_YARN_KEY_MAX];
-    size_t size; /* 0: the key is not set */
-};
-
-/* Converts a key to a message. The message points to the bytes of the key, so the key must outlive the message. */
-Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key);
-/* Returns false if m is NULL, or the key is missing or too long. */
-bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret);
-
-/* The current key, and the previous key, which has signed tokens that are still in use. */
-struct nm_yarn_keys {
-    struct nm_yarn_master_key current, previous;
 };
 
 /* Limits of a node's size. Larger values are reduced to these limits. */
@@ -52,7 +35,7 @@ struct nm_yarn_state {
     uint64_t interval_usec;
     int64_t rm_identifier; /* identifies the ResourceManager's run; 0: the node is not registered */
     int64_t token_sequence;
-    struct nm_yarn_keys container_keys, nm_keys;
+    struct nm_yarn_cluster_keys keys;
     bool sized;         /* the ResourceManager has set the node's size, memory_mib and vcores */
     int64_t memory_mib; /* limited to NM_YARN_MEMORY_MIB_MAX and NM_YARN_VCORES_MAX */
     int32_t vcores;

@@ -212,8 +212,8 @@ static int send_heartbeat(struct nm_yarn *y)
     y->has_change = false;
     y->repeats = y->state.retries > 0;
     request.status = &y->report.status;
-    request.last_container_token_key = name_key(&container_key, &y->state.container_keys);
-    request.last_nm_token_key = name_key(&nm_key, &y->state.nm_keys);
+    request.last_container_token_key = name_key(&container_key, &y->state.keys.container);
+    request.last_nm_token_key = name_key(&nm_key, &y->state.keys.nm);
     request.has_token_sequence = 1;
     request.token_sequence = y->state.token_sequence;
     /* Report all containers or fail, because the ResourceManager would count missing containers as lost. */
@@ -246,7 +246,7 @@ void nm_yarn_request_due(struct nm_yarn *y)
 
     make_report(y);
     if (must_register(y)) {
-        nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
+        nm_yarn_services_set_rm(y->services, y->state.rm_identifier, y->state.queue_max_length);
         make_report(y);
     }
     r = y->step.task == NM_YARN_HEARTBEAT ? send_heartbeat(y) : send_registration(y);

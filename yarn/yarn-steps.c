@@ -63,7 +63,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     y->step = step;
     nm_yarn_show_change(y);
     nm_yarn_size_follow(y);
-    nm_yarn_cm_server_set_rm(y->services->cm_server, y->state.rm_identifier);
+    nm_yarn_services_set_rm(y->services, y->state.rm_identifier, y->state.queue_max_length);
     nm_yarn_services_save(y->services);
     if (step.task == NM_YARN_REST) {
         stop_steps(y);

@@ -408,7 +408,7 @@ static void at_containers(struct session *s, uint64_t how)
     };
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_cm_server *cm_server;
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_used *used;
     struct nm_token *token;
     struct sockaddr_un sa;
@@ -416,14 +416,14 @@ static void at_containers(struct session *s, uint64_t how)
     socklen_t size;
 
     nm_exception_set(&node.why, 0, NM_EXCEPTION_YARN, "not now");
-    tokens_state(&state);
-    must(sd_event_new(&event) >= 0 && nm_yarn_keyring_new(&state, &keyring) == 0 && nm_yarn_used_new(&used) == 0);
+    tokens_cluster(&keys);
+    must(sd_event_new(&event) >= 0 && nm_yarn_keyring_new(&keys, &keyring) == 0 && nm_yarn_used_new(&used) == 0);
     must(nm_yarn_cm_server_new(event, peer_listen(&sa, &size), keyring, used, &node, &cm_server) == 0);
     nm_yarn_cm_server_set_node(cm_server, TOKENS_HOST, TOKENS_PORT);
     nm_yarn_cm_server_set_rm(cm_server, how & PROPERTY_UNREGISTERED ? 0 : TOKENS_RM);
     if (how & PROPERTY_MASTERS)
         nm_yarn_cm_server_set_masters(cm_server, &masters);
-    s->token = token = make_nm_token(s, &state.nm_keys.current);
+    s->token = token = make_nm_token(s, &keys.nm.current);
     s->protocol = CONTAINERS;
     s->methods = container_methods;
     s->n_methods = NM_ARRAY_SIZE(container_methods);

@@ -26,6 +26,7 @@
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "yarn/cm-protocol/cm-server.h"
+#include "yarn/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -260,7 +261,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
     step = nm_yarn_state_registered(&n->state, (const Yarn__RegisterResponse *)answer, 1);
     check(&step);
     must(n->state.memory_mib >= 0 && n->state.memory_mib <= NM_YARN_MEMORY_MIB_MAX);
-    must(n->state.container_keys.current.size <= NM_YARN_KEY_MAX && n->state.vcores <= NM_YARN_VCORES_MAX);
+    must(n->state.keys.container.current.size <= NM_YARN_KEY_MAX && n->state.vcores <= NM_YARN_VCORES_MAX);
     nm_yarn_cm_server_set_rm(n->cm_server, n->state.rm_identifier);
 }
 
@@ -301,7 +302,7 @@ static void node_begin(struct node *n)
 
     *n = (struct node){};
     nm_yarn_state_init(&n->state, NM_USEC_PER_SEC);
-    must(sd_event_new(&n->event) >= 0 && nm_yarn_keyring_new(&n->state, &n->keyring) == 0 &&
+    must(sd_event_new(&n->event) >= 0 && nm_yarn_keyring_new(&n->state.keys, &n->keyring) == 0 &&
          nm_yarn_used_new(&n->used) == 0 &&
          nm_yarn_cm_server_new(n->event, peer_listen(&sa, &size), n->keyring, n->used, &n->fake, &n->cm_server) == 0);
     nm_yarn_cm_server_set_node(n->cm_server, TOKENS_HOST, TOKENS_PORT);

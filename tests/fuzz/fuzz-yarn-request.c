@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define NOW 1500000000000
 
 struct fixture {
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
@@ -31,9 +31,8 @@ static void begin(struct fixture *w)
     const struct nm_yarn_master_key key = {.id = 5, .bytes = "eight...", .size = 8};
 
     *w = (struct fixture){};
-    nm_yarn_state_init(&w->state, NM_USEC_PER_SEC);
-    w->state.container_keys.current = w->state.nm_keys.current = key;
-    if (nm_yarn_keyring_new(&w->state, &w->keyring) < 0 || nm_yarn_used_new(&w->used) < 0)
+    w->keys.container.current = w->keys.nm.current = key;
+    if (nm_yarn_keyring_new(&w->keys, &w->keyring) < 0 || nm_yarn_used_new(&w->used) < 0)
         abort();
     w->gate = (struct nm_yarn_gate){"node07", 4711, 1410901177871, w->keyring, w->used};
 }
@@ -62,7 +61,7 @@ static void use(struct fixture *w, const Hadoop__ContainerTokenIdentifier *token
 
 static void try_token(struct fixture *w, const Hadoop__Token *m, struct nm_arena *a)
 {
-    const struct nm_yarn_master_key *key = &w->state.container_keys.current;
+    const struct nm_yarn_master_key *key = &w->keys.container.current;
     const Hadoop__ContainerTokenIdentifier *token;
     uint8_t password[NM_DIGEST_SIZE];
     Hadoop__Token good = *m;

@@ -191,7 +191,7 @@ static void report_cb(int level, const char *sentence)
 void proxy_start(struct fixture *w)
 {
     const struct nm_yarn_proxy_params params = {
-        .event = w->event, .settings = &w->settings, .state = &w->state, .state_dir = w->dir,
+        .event = w->event, .settings = &w->settings, .keys = &w->keys, .state_dir = w->dir,
         .runtime_dir = w->dir, .report_cb = report_cb};
     char *message = NULL;
 
@@ -205,8 +205,7 @@ void proxy_set_up(struct fixture *w, bool distributed)
     *proxy_log_message = '\0';
     assert_non_null(mkdtemp(w->dir));
     assert_true(sd_event_new(&w->event) >= 0);
-    tokens_state(&w->state);
-    w->state.queue_max_length = -1;
+    tokens_cluster(&w->keys);
     w->settings = (struct nm_yarn_settings){
         .proxy = true, .distributed = distributed, .proxy_address = {(char *)"127.0.0.1", 0},
         .scheduler = {(char *)"127.0.0.1", 0}, .proxy_stages = stages, .amrm_roll_sec = 86400,

@@ -24,7 +24,7 @@ struct fixture {
     char dir[64];
     sd_event *event;
     struct nm_yarn_settings settings;
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_proxy *proxy;
     struct nm_token *ours; /* the master's token */
     struct nm_hadoop_client *client;

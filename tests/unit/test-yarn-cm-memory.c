@@ -92,7 +92,7 @@ void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exceptio
 /* ---- the data of a test ------------------------------------------------------------------- */
 
 struct fixture {
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_node node;
@@ -110,8 +110,8 @@ static int set_up(void **state)
     struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
-    tokens_state(&w->state);
-    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    tokens_cluster(&w->keys);
+    assert_int_equal(nm_yarn_keyring_new(&w->keys, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
     assert_int_equal(nm_yarn_cm_server_new(NULL, -EBADF, w->keyring, w->used, &w->node, &w->cm_server), 0);
     nm_yarn_cm_server_set_node(w->cm_server, TOKENS_HOST, TOKENS_PORT);
@@ -119,9 +119,9 @@ static int set_up(void **state)
     tokens_make(&w->caller, 1, 1, 1, INT64_MAX);
     tokens_make(&w->good, 1, 1, 7, INT64_MAX);
     tokens_make(&w->strange, 2, 1, 8, INT64_MAX);
-    tokens_sign_nm(&w->caller, &w->state.nm_keys.current);
-    (void)tokens_sign(&w->good, &w->state.container_keys.current);
-    (void)tokens_sign(&w->strange, &w->state.container_keys.current);
+    tokens_sign_nm(&w->caller, &w->keys.nm.current);
+    (void)tokens_sign(&w->good, &w->keys.container.current);
+    (void)tokens_sign(&w->strange, &w->keys.container.current);
     w->ids[0] = &w->good.container;
     w->ids[1] = &w->strange.container;
     *state = w;

@@ -17,7 +17,7 @@
 
 struct cm_fixture {
     sd_event *event;
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_node node;
@@ -42,8 +42,8 @@ static void set_up(struct cm_fixture *w)
     assert_int_equal(listen(fd, 64), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&w->address, &size), 0);
     assert_true(sd_event_new(&w->event) >= 0);
-    tokens_state(&w->state);
-    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    tokens_cluster(&w->keys);
+    assert_int_equal(nm_yarn_keyring_new(&w->keys, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
     assert_int_equal(nm_yarn_cm_server_new(w->event, fd, w->keyring, w->used, &w->node, &w->cm_server), 0);
     nm_yarn_cm_server_set_node(w->cm_server, TOKENS_HOST, TOKENS_PORT);
@@ -161,11 +161,11 @@ static void test_a_start_request_reaches_the_node(void **state)
     tokens_make(&a, 1, 1, 2, w.later_msec);
     tokens_make(&b, 2, 1, 2, w.later_msec);
     tokens_make(&c, 1, 1, 3, w.later_msec);
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     begin_starts(&s);
-    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
-    add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
-    add_start(&s, tokens_sign(&c, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
+    add_start(&s, tokens_sign(&b, &w.keys.container.current));
+    add_start(&s, tokens_sign(&c, &w.keys.container.current));
     add_start(&s, &a.message); /* the first token is used twice */
     answer = start(&w, &s);
     assert_non_null(answer);
@@ -197,10 +197,10 @@ static void test_a_call_with_a_forged_token_is_refused_as_a_whole(void **state)
     tokens_make(&caller, 1, 1, 1, w.later_msec);
     tokens_make(&a, 1, 1, 2, w.later_msec);
     tokens_make(&b, 1, 1, 3, w.later_msec);
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     begin_starts(&s);
-    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
-    add_start(&s, tokens_sign(&b, &w.state.nm_keys.current));
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
+    add_start(&s, tokens_sign(&b, &w.keys.nm.current));
     assert_null(start(&w, &s));
     assert_int_equal(w.error, -EREMOTEIO);
     assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
@@ -229,9 +229,9 @@ static void test_a_refused_start_can_be_repeated_with_the_same_token(void **stat
     set_up(&w);
     tokens_make(&caller, 1, 1, 1, w.later_msec);
     tokens_make(&a, 1, 1, 2, w.later_msec);
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     begin_starts(&s);
-    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
     nm_yarn_cm_server_set_rm(w.cm_server, 0);
     assert_null(start(&w, &s));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_NOT_YET_READY);
@@ -307,11 +307,11 @@ static void test_an_application_master_is_launched_with_the_context_of_the_proxy
     tokens_make(&b, 1, 1, 2, w.later_msec);
     a.token.has_container_type = 1;
     a.token.container_type = MASTER;
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     begin_starts(&s);
     s.context.has_tokens = 1;
     s.context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"theirs"};
-    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
     nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
 
     m.result = NM_YARN_REFUSED; /* the proxy refuses: no container is started, and the proxy has no start to abandon */
@@ -328,7 +328,7 @@ static void test_an_application_master_is_launched_with_the_context_of_the_proxy
     assert_int_equal(m.abandoned, 1);
     w.node.result = 0;
 
-    add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&b, &w.keys.container.current));
     assert_int_equal(start(&w, &s)->n_done, 2);
     assert_calls(&w, STARTS_MASTER " with ours\nstart container_1410901177871_0001_01_000002 for ada, 1 bytes, echo "
                      "with theirs\n");
@@ -357,9 +357,9 @@ static void test_the_proxy_decides_on_an_application_master_without_credentials(
     tokens_make(&a, 1, 1, 1, w.later_msec);
     a.token.has_container_type = 1;
     a.token.container_type = MASTER;
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     begin_starts(&s);
-    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
     nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
     assert_int_equal(start(&w, &s)->n_refused, 1);
     assert_string_equal(m.tokens, " for ada");
@@ -392,15 +392,15 @@ static void test_only_a_valid_token_is_accepted(void **state)
     (void)state;
     set_up(&w);
     tokens_make(&t, 1, 1, 1, w.later_msec);
-    assert_caller_refused(&w, &t, &w.state.container_keys.current, NM_EXCEPTION_SASL);
+    assert_caller_refused(&w, &t, &w.keys.container.current, NM_EXCEPTION_SASL);
     t.nm.key_id = 77;
-    assert_caller_refused(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
+    assert_caller_refused(&w, &t, &w.keys.nm.current, NM_EXCEPTION_INVALID_TOKEN);
     t.nm.key_id = TOKENS_NM_KEY;
     t.node.port++;
-    assert_caller_refused(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
+    assert_caller_refused(&w, &t, &w.keys.nm.current, NM_EXCEPTION_INVALID_TOKEN);
     tokens_make(&t, 1, 1, 1, w.later_msec);
-    w.state.nm_keys.current.size = 0;
-    assert_caller_refused(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_NOT_YET_READY);
+    w.keys.nm.current.size = 0;
+    assert_caller_refused(&w, &t, &w.keys.nm.current, NM_EXCEPTION_NOT_YET_READY);
     assert_calls(&w, "");
     tear_down(&w);
 }
@@ -420,11 +420,11 @@ static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
     tokens_make(&a, 1, 1, 2, w.later_msec);
     connect_as(&w, &caller, &old);
     begin_starts(&s);
-    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
     assert_int_equal(start(&w, &s)->n_done, 1);
     tokens_done(&a);
-    w.state.nm_keys.previous = tokens_key(100, 100);
-    w.state.nm_keys.current = tokens_key(101, 110);
+    w.keys.nm.previous = tokens_key(100, 100);
+    w.keys.nm.current = tokens_key(101, 110);
     connect_as(&w, &caller, &old);
     assert_non_null(call(&w, "stopContainers", &request.base, &yarn__outcome__descriptor));
     tokens_make(&caller, 1, 2, 1, w.later_msec);
@@ -451,7 +451,7 @@ static void test_calls_with_incomplete_ids_are_refused(void **state)
     tokens_ids(&other, 2, 1, 7);
     tokens_ids(&half, 1, 1, 7);
     half.container.attempt = NULL;
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     request.ids = list;
     request.n_ids = 3;
     outcome = call(&w, "stopContainers", &request.base, &yarn__outcome__descriptor);
@@ -499,7 +499,7 @@ static void test_too_many_containers_are_refused(void **state)
     (void)state;
     set_up(&w);
     tokens_make(&caller, 1, 1, 1, w.later_msec);
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     ask_for_many(&w, 1000);
     assert_int_equal(((Yarn__StatusAnswer *)w.answer)->n_statuses, 1000);
     w.node.calls[0] = '\0';
@@ -523,11 +523,11 @@ static void test_an_update_request_reaches_the_node(void **state)
     tokens_make(&caller, 1, 1, 1, w.later_msec);
     tokens_make(&a, 1, 1, 2, w.later_msec);
     tokens_make(&b, 2, 1, 2, w.later_msec);
-    list[0] = tokens_sign(&a, &w.state.container_keys.current);
-    list[1] = tokens_sign(&b, &w.state.container_keys.current);
+    list[0] = tokens_sign(&a, &w.keys.container.current);
+    list[1] = tokens_sign(&b, &w.keys.container.current);
     request.tokens = list;
     request.n_tokens = 2;
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     for (int i = 0; i < 2; i++) {
         outcome = call(&w, i ? "increaseContainersResource" : "updateContainer", &request.base,
                        &yarn__outcome__descriptor);
@@ -567,7 +567,7 @@ static void test_each_request_for_one_container_reaches_the_node(void **state)
     set_up(&w);
     tokens_make(&caller, 1, 1, 1, w.later_msec);
     tokens_ids(&own, 1, 1, 7);
-    connect_as(&w, &caller, &w.state.nm_keys.current);
+    connect_as(&w, &caller, &w.keys.nm.current);
     signal.id = more.id = again.id = &own.container;
     signal.command = 2;
     again.context = &context;
@@ -614,8 +614,8 @@ static void test_actions_requested_by_the_resourcemanager_reach_the_node(void **
     half.application.has_id = 0;
     tokens_make(&a, 1, 1, 7, w.later_msec);
     tokens_make(&b, 1, 1, 8, w.later_msec);
-    grown.token = tokens_sign(&a, &w.state.container_keys.current);
-    forged.token = tokens_sign(&b, &w.state.nm_keys.current);
+    grown.token = tokens_sign(&a, &w.keys.container.current);
+    forged.token = tokens_sign(&b, &w.keys.nm.current);
     signal.id = &own.container;
     signal.command = 1;
     answer.containers_to_end = answer.containers_acknowledged = containers;

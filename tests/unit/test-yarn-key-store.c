@@ -18,7 +18,7 @@
 
 struct fixture {
     char dir[64], file[96];
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_key_store *key_store;
@@ -26,10 +26,10 @@ struct fixture {
 
 static void begin(struct fixture *w)
 {
-    nm_yarn_state_init(&w->state, NM_USEC_PER_SEC);
-    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    w->keys = (struct nm_yarn_cluster_keys){};
+    assert_int_equal(nm_yarn_keyring_new(&w->keys, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
-    assert_int_equal(nm_yarn_key_store_new(w->dir, &w->state, w->keyring, w->used, &w->key_store), 0);
+    assert_int_equal(nm_yarn_key_store_new(w->dir, &w->keys, w->keyring, w->used, &w->key_store), 0);
 }
 
 static void end(struct fixture *w)
@@ -61,10 +61,10 @@ static void fill(struct fixture *w, struct tokens_id *t)
 
     tokens_make(t, 1, 2, 3, 1000);
     id = nm_yarn_container_of(&t->container);
-    tokens_state(&w->state);
+    tokens_cluster(&w->keys);
     assert_int_equal(nm_yarn_keyring_add(w->keyring, &t->nm), 0);
-    w->state.nm_keys.previous = tokens_key(100, 100);
-    w->state.nm_keys.current = tokens_key(101, 110);
+    w->keys.nm.previous = tokens_key(100, 100);
+    w->keys.nm.current = tokens_key(101, 110);
     assert_int_equal(nm_yarn_used_make_room(w->used, 0), 0);
     nm_yarn_used_add(w->used, &id, 1000);
 }
@@ -77,10 +77,10 @@ static void assert_known(struct fixture *w, const struct tokens_id *t)
     assert_non_null(key);
     assert_int_equal(key->bytes[0], 50);
     assert_int_equal(key->size, 8);
-    assert_int_equal(w->state.nm_keys.current.id, 101);
-    assert_int_equal(w->state.nm_keys.previous.id, 100);
-    assert_int_equal(w->state.container_keys.current.id, TOKENS_CONTAINER_KEY);
-    assert_int_equal(w->state.container_keys.previous.size, 0);
+    assert_int_equal(w->keys.nm.current.id, 101);
+    assert_int_equal(w->keys.nm.previous.id, 100);
+    assert_int_equal(w->keys.container.current.id, TOKENS_CONTAINER_KEY);
+    assert_int_equal(w->keys.container.previous.size, 0);
     assert_true(nm_yarn_used_has(w->used, &id));
 }
 
@@ -126,7 +126,7 @@ static void test_the_file_of_keys_is_written_only_after_a_change(void **state)
     nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), 0);
     assert_int_equal(unlink(w.file), 0);
-    w.state.container_keys.current.bytes[7]++;
+    w.keys.container.current.bytes[7]++;
     nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), 0);
     end(&w);
@@ -170,10 +170,10 @@ static void test_a_damaged_file_of_keys_does_not_prevent_a_start(void **state)
     end(&w);
     assert_int_equal(unlink(w.file), 0);
     assert_int_equal(symlink("/etc/passwd", w.file), 0);
-    w.state = (struct nm_yarn_state){};
-    assert_int_equal(nm_yarn_keyring_new(&w.state, &w.keyring), 0);
+    w.keys = (struct nm_yarn_cluster_keys){};
+    assert_int_equal(nm_yarn_keyring_new(&w.keys, &w.keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w.used), 0);
-    assert_true(nm_yarn_key_store_new(w.dir, &w.state, w.keyring, w.used, &w.key_store) < 0);
+    assert_true(nm_yarn_key_store_new(w.dir, &w.keys, w.keyring, w.used, &w.key_store) < 0);
     tear_down(&w);
 }
 
@@ -209,7 +209,7 @@ static uint8_t look(const struct fixture *w)
     uint8_t last;
 
     begin(&other);
-    last = other.state.nm_keys.current.bytes[7];
+    last = other.keys.nm.current.bytes[7];
     assert_true(nm_yarn_keyring_get(other.keyring, MANY, &attempt, &key));
     assert_true(nm_yarn_used_get(other.used, MANY, &id, &expires_msec));
     end(&other);
@@ -219,7 +219,7 @@ static uint8_t look(const struct fixture *w)
 static void save_with_failures(void *userdata)
 {
     struct fixture *w = userdata;
-    uint8_t *last = &w->state.nm_keys.current.bytes[7], seen;
+    uint8_t *last = &w->keys.nm.current.bytes[7], seen;
     unsigned kinds;
 
     ++*last;
@@ -260,17 +260,17 @@ static void take_over_with_failures(void *userdata)
     unsigned kinds = fail_pause();
     int r;
 
-    nm_yarn_state_init(&other.state, NM_USEC_PER_SEC);
-    assert_int_equal(nm_yarn_keyring_new(&other.state, &other.keyring), 0);
+    other.keys = (struct nm_yarn_cluster_keys){};
+    assert_int_equal(nm_yarn_keyring_new(&other.keys, &other.keyring), 0);
     assert_int_equal(nm_yarn_used_new(&other.used), 0);
     other.key_store = NULL;
     fail_resume(kinds);
-    r = nm_yarn_key_store_new(w->dir, &other.state, other.keyring, other.used, &other.key_store);
+    r = nm_yarn_key_store_new(w->dir, &other.keys, other.keyring, other.used, &other.key_store);
     kinds = fail_pause();
     if (r < 0)
         assert_null(other.key_store);
     end(&other);
-    assert_int_equal(look(w), w->state.nm_keys.current.bytes[7]);
+    assert_int_equal(look(w), w->keys.nm.current.bytes[7]);
     fail_resume(kinds);
 }
 
@@ -318,9 +318,9 @@ static void test_incomplete_entries_of_the_file_are_skipped(void **state)
     assert_true(nm_yarn_used_get(w.used, 0, &container, &expires_msec));
     assert_int_equal(container.number, 3);
     assert_false(nm_yarn_used_get(w.used, 1, &container, &expires_msec));
-    assert_int_equal(w.state.container_keys.current.size, 0);
-    assert_int_equal(w.state.nm_keys.current.id, 9);
-    assert_int_equal(w.state.nm_keys.previous.size, 0);
+    assert_int_equal(w.keys.container.current.size, 0);
+    assert_int_equal(w.keys.nm.current.id, 9);
+    assert_int_equal(w.keys.nm.previous.size, 0);
     tear_down(&w);
 }
 

@@ -257,16 +257,16 @@ static void test_each_failed_allocation_of_used_tokens_is_an_error(void **state)
 /* Starts as an nmd does that finds the keys of a former nmd. */
 static int take_over_keys(void *userdata)
 {
-    struct nm_yarn_state state = {};
+    struct nm_yarn_cluster_keys cluster = {};
     struct nm_yarn_keyring *ring = NULL;
     struct nm_yarn_used *used = NULL;
     struct nm_yarn_key_store *key_store = NULL;
-    int r = nm_yarn_keyring_new(&state, &ring);
+    int r = nm_yarn_keyring_new(&cluster, &ring);
 
     if (r == 0)
         r = nm_yarn_used_new(&used);
     if (r == 0)
-        r = nm_yarn_key_store_new(userdata, &state, ring, used, &key_store);
+        r = nm_yarn_key_store_new(userdata, &cluster, ring, used, &key_store);
     if (r == 0) {
         struct nm_yarn_container_id id = {.number = 7};
 
@@ -330,15 +330,15 @@ static void leave_behind(const char *dir)
     };
     const struct nm_yarn_local_keys keys = {.current = {.id = 1, .bytes = "key", .size = 3}};
     struct nm_yarn_container_id id = {.number = 7};
-    struct nm_yarn_state state = {};
+    struct nm_yarn_cluster_keys cluster = {};
     struct nm_yarn_keyring *ring;
     struct nm_yarn_used *used;
     struct nm_yarn_key_store *key_store;
     struct nm_yarn_proxy_store k;
 
-    assert_int_equal(nm_yarn_keyring_new(&state, &ring), 0);
+    assert_int_equal(nm_yarn_keyring_new(&cluster, &ring), 0);
     assert_int_equal(nm_yarn_used_new(&used), 0);
-    assert_int_equal(nm_yarn_key_store_new(dir, &state, ring, used, &key_store), 0);
+    assert_int_equal(nm_yarn_key_store_new(dir, &cluster, ring, used, &key_store), 0);
     assert_int_equal(nm_yarn_used_make_room(used, 0), 0);
     nm_yarn_used_add(used, &id, INT64_MAX);
     nm_yarn_key_store_free(key_store);

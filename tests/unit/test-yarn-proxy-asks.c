@@ -296,7 +296,7 @@ static void test_after_each_failed_allocation_the_asks_are_unchanged(void **stat
 {
     char path[] = "/tmp/nmd-test-asks.XXXXXX";
     struct nm_stage_context around = {};
-    struct nm_yarn_state keys = {};
+    struct nm_yarn_cluster_keys keys = {};
     struct nm_stage_master m = {.context = &around, .submitter = (char *)"ada"};
     struct fixture *w = *state;
     int dir_fd;
@@ -304,8 +304,8 @@ static void test_after_each_failed_allocation_the_asks_are_unchanged(void **stat
     assert_non_null(mkdtemp(path));
     dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &around.stats), 0);
-    tokens_state(&keys);
-    around.signer.state = &keys;
+    tokens_cluster(&keys);
+    around.signer.keys = &keys;
     w->d.m = &m;
     ask(w, 5, 3);
     assert_true(each_room(ask_in, w) > 16);

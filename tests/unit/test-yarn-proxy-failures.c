@@ -376,7 +376,7 @@ static void ignore(int level, const char *sentence)
 static int begin_proxy(struct fixture *w, unsigned kinds, unsigned n, bool *ret_failed)
 {
     const struct nm_yarn_proxy_params params = {
-        .event = w->event, .settings = &w->settings, .state = &w->state, .state_dir = w->dir, .runtime_dir = w->dir,
+        .event = w->event, .settings = &w->settings, .keys = &w->keys, .state_dir = w->dir, .runtime_dir = w->dir,
         .report_cb = ignore};
     const unsigned before = open_descriptors();
     struct nm_yarn_proxy *p = NULL;

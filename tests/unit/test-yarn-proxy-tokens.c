@@ -170,7 +170,7 @@ static void test_credentials_without_the_token_of_the_resourcemanager_are_refuse
 
 /* The other node, which checks the tokens. */
 struct fixture {
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
@@ -182,12 +182,12 @@ struct fixture {
 static void set_up(struct fixture *w)
 {
     *w = (struct fixture){};
-    tokens_state(&w->state);
-    w->state.rm_identifier = TOKENS_RM;
-    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    tokens_cluster(&w->keys);
+    assert_int_equal(nm_yarn_keyring_new(&w->keys, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
     w->gate = (struct nm_yarn_gate){TOKENS_HOST, TOKENS_PORT, TOKENS_RM, w->keyring, w->used};
-    w->signer.state = &w->state;
+    w->signer.keys = &w->keys;
+    w->signer.rm_identifier = TOKENS_RM;
     nm_arena_init(&w->arena, 1 << 20, NULL);
 }
 
@@ -251,8 +251,8 @@ static void test_a_new_key_is_used_for_signing_after_a_delay(void **state)
     set_up(&here);
     set_up(&late);
     assert_int_equal(nm_yarn_sign_container(&here.signer, &g, NOW, &here.arena, &token), 0);
-    here.state.container_keys.previous = here.state.container_keys.current;
-    here.state.container_keys.current = tokens_key(TOKENS_CONTAINER_KEY + 1, 90);
+    here.keys.container.previous = here.keys.container.current;
+    here.keys.container.current = tokens_key(TOKENS_CONTAINER_KEY + 1, 90);
     for (uint64_t t = 0; t < NM_YARN_SIGN_SETTLED_USEC; t += NM_YARN_SIGN_SETTLED_USEC / 3) {
         assert_int_equal(nm_yarn_sign_container(&here.signer, &g, NOW + t, &here.arena, &token), 0);
         assert_int_equal(nm_yarn_check_container(&late.gate, token, &late.arena, &id, &late.why), 0);
@@ -274,7 +274,7 @@ static void test_without_a_key_no_token_is_signed(void **state)
 
     (void)state;
     set_up(&w);
-    w.state.container_keys.current.size = w.state.nm_keys.current.size = 0;
+    w.keys.container.current.size = w.keys.nm.current.size = 0;
     assert_int_equal(nm_yarn_sign_container(&w.signer, &g, NOW, &w.arena, &token), -ENOKEY);
     assert_int_equal(nm_yarn_sign_nm(&w.signer, &g.id.attempt, "ada", "h", 1, NOW, &w.arena, &token), -ENOKEY);
     assert_null(token);

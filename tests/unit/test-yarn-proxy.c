@@ -81,10 +81,10 @@ static void test_all_containers_are_placed_in_one_call(void **state)
     w.settings.fill_nodes = true;
     proxy_launch(&w, 1);
     proxy_register_master(&w);
-    w.state.queue_max_length = 4; /* the node has reported the container with a heartbeat meanwhile */
+    nm_yarn_proxy_set_rm(w.proxy, TOKENS_RM, 4); /* the node has reported the container with a heartbeat meanwhile */
     answer = proxy_allocate(&w, 0, 12);
     assert_int_equal(answer->n_containers, 4);
-    w.state.queue_max_length = 100;
+    nm_yarn_proxy_set_rm(w.proxy, TOKENS_RM, 100);
     answer = proxy_allocate(&w, 1, -1);
     assert_int_equal(answer->n_containers, 6);
     assert_int_equal(answer->containers[5]->id->id, -10);

@@ -84,10 +84,10 @@ static void test_heartbeats_follow_the_registration(void **state)
     assert_int_equal(s.phase, NM_YARN_RUNNING);
     assert_int_equal(s.rm_identifier, 1410901177871);
     assert_string_equal(s.rm_version, "3.4.2");
-    assert_int_equal(s.container_keys.current.id, -7);
-    assert_int_equal(s.container_keys.previous.size, 0);
-    assert_int_equal(s.nm_keys.current.id, 9);
-    assert_memory_equal(s.nm_keys.current.bytes, key_bytes, sizeof key_bytes);
+    assert_int_equal(s.keys.container.current.id, -7);
+    assert_int_equal(s.keys.container.previous.size, 0);
+    assert_int_equal(s.keys.nm.current.id, 9);
+    assert_memory_equal(s.keys.nm.current.bytes, key_bytes, sizeof key_bytes);
     assert_int_equal(s.queue_max_length, -1);
     s.response_id = INT32_MAX;
     a.beat.response_id = 0;
@@ -110,15 +110,15 @@ static void test_the_next_key_becomes_the_current_one(void **state)
         a.beat.container_token_key = &next;
         a.beat.response_id = i;
         (void)nm_yarn_state_answered(&s, &a.beat, 0);
-        assert_int_equal(s.container_keys.current.id, -7 + (i + 1) / 2);
-        assert_int_equal(s.container_keys.previous.id, -7 + (i + 1) / 2 - 1);
+        assert_int_equal(s.keys.container.current.id, -7 + (i + 1) / 2);
+        assert_int_equal(s.keys.container.previous.id, -7 + (i + 1) / 2 - 1);
     }
-    assert_int_equal(s.nm_keys.current.id, 9);
+    assert_int_equal(s.keys.nm.current.id, 9);
     next.key.len = NM_YARN_KEY_MAX + 1; /* a key that is too large is ignored */
     next.id = 100;
     a.beat.response_id = 5;
     (void)nm_yarn_state_answered(&s, &a.beat, 0);
-    assert_int_equal(s.container_keys.current.id, -5);
+    assert_int_equal(s.keys.container.current.id, -5);
 }
 
 static void test_lists_in_an_answer_are_applied(void **state)
@@ -236,8 +236,8 @@ static void test_after_a_resync_the_node_registers_again(void **state)
     make_key(&a.container_key, 50);
     assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_HEARTBEAT, 0, false);
     assert_int_equal(s.response_id, 0);
-    assert_int_equal(s.container_keys.current.id, 50);
-    assert_int_equal(s.container_keys.previous.id, -7);
+    assert_int_equal(s.keys.container.current.id, 50);
+    assert_int_equal(s.keys.container.previous.id, -7);
     for (unsigned i = 0; i < 3; i++) {
         assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, (1u << i) * NM_USEC_PER_SEC, false);
         assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_HEARTBEAT, 0, false);

@@ -18,7 +18,7 @@
 #define LATER (NOW + 600000)
 
 struct fixture {
-    struct nm_yarn_state state;
+    struct nm_yarn_cluster_keys keys;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
@@ -29,8 +29,8 @@ struct fixture {
 static void set_up(struct fixture *w)
 {
     *w = (struct fixture){};
-    tokens_state(&w->state);
-    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    tokens_cluster(&w->keys);
+    assert_int_equal(nm_yarn_keyring_new(&w->keys, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
     w->gate = (struct nm_yarn_gate){TOKENS_HOST, TOKENS_PORT, TOKENS_RM, w->keyring, w->used};
     nm_arena_init(&w->arena, 1 << 20, NULL);
@@ -69,16 +69,16 @@ static void test_tokens_of_the_current_and_the_previous_key_are_accepted(void **
     tokens_make(&t, 1, 1, 2, LATER);
     assert_true(has_attempt_key(&w, &t, 50));
     assert_int_equal(nm_yarn_keyring_for_container(w.keyring, &t.token)->bytes[0], 10);
-    roll(&w.state.nm_keys, 60);
-    roll(&w.state.container_keys, 20);
+    roll(&w.keys.nm, 60);
+    roll(&w.keys.container, 20);
     assert_true(has_attempt_key(&w, &t, 50));
     assert_int_equal(nm_yarn_keyring_for_container(w.keyring, &t.token)->bytes[0], 10);
-    roll(&w.state.nm_keys, 70);
-    roll(&w.state.container_keys, 30);
+    roll(&w.keys.nm, 70);
+    roll(&w.keys.container, 30);
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     assert_null(nm_yarn_keyring_for_container(w.keyring, &t.token));
-    w.state.nm_keys.current.size = 0; /* the key is missing, although its id is unchanged */
-    t.nm.key_id = w.state.nm_keys.current.id;
+    w.keys.nm.current.size = 0; /* the key is missing, although its id is unchanged */
+    t.nm.key_id = w.keys.nm.current.id;
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     assert_true(nm_yarn_keyring_is_empty(w.keyring));
     tear_down(&w);
@@ -97,17 +97,17 @@ static void test_the_key_of_an_attempt_with_a_container_is_remembered(void **sta
     tokens_make(&other, 1, 2, 2, LATER);
     assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0);
     for (uint8_t i = 0; i < 3; i++) {
-        roll(&w.state.nm_keys, (uint8_t)(60 + i));
+        roll(&w.keys.nm, (uint8_t)(60 + i));
         assert_true(has_attempt_key(&w, &t, 50));
         assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0); /* the attempt keeps using the key */
     }
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &other.nm));
     t.nm.key_id = 1234; /* a key that has never existed */
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
-    t.nm.key_id = w.state.nm_keys.current.id; /* the attempt has a new token, signed with the current key */
+    t.nm.key_id = w.keys.nm.current.id; /* the attempt has a new token, signed with the current key */
     assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0);
-    roll(&w.state.nm_keys, 70);
-    roll(&w.state.nm_keys, 80);
+    roll(&w.keys.nm, 70);
+    roll(&w.keys.nm, 80);
     assert_true(has_attempt_key(&w, &t, 62));
     application = nm_yarn_application_of(&t.application);
     application.number++;
@@ -130,8 +130,8 @@ static void test_the_keys_of_many_attempts_are_remembered(void **state)
         tokens_make(&t, i / 2, i % 2, 1, LATER);
         assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0);
     }
-    roll(&w.state.nm_keys, 60);
-    roll(&w.state.nm_keys, 70);
+    roll(&w.keys.nm, 60);
+    roll(&w.keys.nm, 70);
     for (int32_t i = 0; i < 1000; i += 7) {
         struct nm_yarn_application_id id = {TOKENS_RM, i / 2};
 
@@ -215,7 +215,7 @@ static void test_an_invalid_token_of_a_caller_is_refused(void **state)
     t.nm.submitter = NULL;
     assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_INVALID);
     t.nm.submitter = (char *)"ada";
-    w.state.nm_keys.current.size = 0;
+    w.keys.nm.current.size = 0;
     assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_REFUSED);
     assert_string_equal(w.why.class_name, NM_EXCEPTION_NOT_YET_READY);
     tear_down(&w);
@@ -311,7 +311,7 @@ static const struct spoiled table[] = {
 static int check_start(struct fixture *w, struct tokens_id *t, const struct tokens_id *caller)
 {
     const Hadoop__ContainerTokenIdentifier *token;
-    const Hadoop__Token *m = tokens_sign(t, &w->state.container_keys.current);
+    const Hadoop__Token *m = tokens_sign(t, &w->keys.container.current);
     int r = nm_yarn_check_container(&w->gate, m, &w->arena, &token, &w->why);
 
     if (r == 0)
@@ -359,7 +359,7 @@ static void test_a_changed_bit_of_a_token_is_detected(void **state)
     (void)state;
     set_up(&w);
     tokens_make(&t, 1, 1, 2, LATER);
-    m = tokens_sign(&t, &w.state.container_keys.current);
+    m = tokens_sign(&t, &w.keys.container.current);
     for (size_t bit = 0; bit < 8 * m->identifier.len; bit++) {
         m->identifier.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         assert_int_equal(nm_yarn_check_container(&w.gate, m, &w.arena, &token, &w.why), NM_YARN_TOKEN_E_INVALID);

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * The keys of a cluster, and tokens that are signed with these keys. tokens_state() makes the state that a node has
+ * The keys of a cluster, and tokens that are signed with these keys. tokens_cluster() makes the keys that a node has
  * after a registration. The identifiers are valid for node07:4711 until a test changes them.
  */
 
 #include "rpc/hadoop/token.h"
-#include "yarn/state.h"
+#include "yarn/master-key.h"
 
 #define TOKENS_HOST "node07"
 #define TOKENS_PORT 4711
@@ -24,11 +24,10 @@ static inline struct nm_yarn_master_key tokens_key(int32_t id, uint8_t first)
     return k;
 }
 
-static inline void tokens_state(struct nm_yarn_state *s)
+static inline void tokens_cluster(struct nm_yarn_cluster_keys *k)
 {
-    nm_yarn_state_init(s, NM_USEC_PER_SEC);
-    s->container_keys.current = tokens_key(TOKENS_CONTAINER_KEY, 10);
-    s->nm_keys.current = tokens_key(TOKENS_NM_KEY, 50);
+    *k = (struct nm_yarn_cluster_keys){.container.current = tokens_key(TOKENS_CONTAINER_KEY, 10),
+                                       .nm.current = tokens_key(TOKENS_NM_KEY, 50)};
 }
 
 /* Identifiers, with all objects to which they point. Do not copy this structure, since its members point to each

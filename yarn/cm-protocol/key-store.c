@@ -19,10 +19,10 @@
 
 struct nm_yarn_key_store {
     int dir_fd;
-    struct nm_yarn_state *state;
+    struct nm_yarn_cluster_keys *cluster;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
-    struct nm_yarn_keys container_keys, nm_keys; /* these four members have the values that were last saved */
+    struct nm_yarn_cluster_keys saved; /* these three members have the values that were last saved */
     uint64_t keyring_changes, used_changes;
 };
 
@@ -38,8 +38,8 @@ static int take_all(struct nm_yarn_key_store *k, const Yarn__StoredKeys *m)
 {
     int r = 0;
 
-    take_keys(m->container_keys, m->n_container_keys, &k->state->container_keys);
-    take_keys(m->nm_keys, m->n_nm_keys, &k->state->nm_keys);
+    take_keys(m->container_keys, m->n_container_keys, &k->cluster->container);
+    take_keys(m->nm_keys, m->n_nm_keys, &k->cluster->nm);
     for (size_t i = 0; r == 0 && i < m->n_attempts; i++) {
         struct nm_yarn_attempt_id id;
         struct nm_yarn_master_key key;
@@ -193,9 +193,9 @@ static int save(const struct nm_yarn_key_store *k)
     int r;
 
     nm_arena_init(&p.arena, 64 * NM_MIB, NULL);
-    r = make_keys(&p.arena, &k->state->container_keys, &p.message.container_keys, &p.message.n_container_keys);
+    r = make_keys(&p.arena, &k->cluster->container, &p.message.container_keys, &p.message.n_container_keys);
     if (r == 0)
-        r = make_keys(&p.arena, &k->state->nm_keys, &p.message.nm_keys, &p.message.n_nm_keys);
+        r = make_keys(&p.arena, &k->cluster->nm, &p.message.nm_keys, &p.message.n_nm_keys);
     if (r == 0)
         r = make_attempts(k, &p);
     if (r == 0)
@@ -219,22 +219,21 @@ static bool are_same(const struct nm_yarn_keys *a, const struct nm_yarn_keys *b)
 /* Records that the file contains the current state. */
 static void note(struct nm_yarn_key_store *k)
 {
-    k->container_keys = k->state->container_keys;
-    k->nm_keys = k->state->nm_keys;
+    k->saved = *k->cluster;
     k->keyring_changes = nm_yarn_keyring_changes(k->keyring);
     k->used_changes = nm_yarn_used_changes(k->used);
 }
 
 void nm_yarn_key_store_save(struct nm_yarn_key_store *k)
 {
-    if (are_same(&k->container_keys, &k->state->container_keys) && are_same(&k->nm_keys, &k->state->nm_keys) &&
+    if (are_same(&k->saved.container, &k->cluster->container) && are_same(&k->saved.nm, &k->cluster->nm) &&
         k->keyring_changes == nm_yarn_keyring_changes(k->keyring) && k->used_changes == nm_yarn_used_changes(k->used))
         return;
     if (save(k) == 0)
         note(k);
 }
 
-int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, struct nm_yarn_keyring *keyring,
+int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_cluster_keys *cluster, struct nm_yarn_keyring *keyring,
                           struct nm_yarn_used *used, struct nm_yarn_key_store **ret)
 {
     _cleanup_(nm_yarn_key_store_freep) struct nm_yarn_key_store *k = calloc(1, sizeof *k);
@@ -242,7 +241,7 @@ int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, st
 
     if (!k)
         return -ENOMEM;
-    *k = (struct nm_yarn_key_store){.state = state, .keyring = keyring, .used = used};
+    *k = (struct nm_yarn_key_store){.cluster = cluster, .keyring = keyring, .used = used};
     k->dir_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     r = k->dir_fd < 0 ? k->dir_fd : load(k);
     note(k);

@@ -16,11 +16,11 @@ struct nm_yarn_key_store;
 
 /* Restores the contents of the file into the three objects, which must outlive *ret. Ignores a missing or invalid file.
  * Fails if the file can't be read, because nmd would overwrite it later. */
-int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, struct nm_yarn_keyring *keyring,
+int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_cluster_keys *cluster, struct nm_yarn_keyring *keyring,
                           struct nm_yarn_used *used, struct nm_yarn_key_store **ret);
 /* Saves unsaved changes, and frees the store. */
 struct nm_yarn_key_store *nm_yarn_key_store_free(struct nm_yarn_key_store *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_key_store *, nm_yarn_key_store_free)
 
-/* Writes the file if the state has changed since the last save. After a failure, the next call tries again. */
+/* Writes the file if the three objects have changed since the last save. After a failure, the next call tries again. */
 void nm_yarn_key_store_save(struct nm_yarn_key_store *k);

@@ -17,19 +17,19 @@ struct remembered {
 };
 
 struct nm_yarn_keyring {
-    const struct nm_yarn_state *state;
+    const struct nm_yarn_cluster_keys *cluster;
     struct remembered *list;
     size_t n, allocated;
     uint64_t changes;
 };
 
-int nm_yarn_keyring_new(const struct nm_yarn_state *state, struct nm_yarn_keyring **ret)
+int nm_yarn_keyring_new(const struct nm_yarn_cluster_keys *cluster, struct nm_yarn_keyring **ret)
 {
     struct nm_yarn_keyring *k = calloc(1, sizeof *k);
 
     if (!k)
         return -ENOMEM;
-    k->state = state;
+    k->cluster = cluster;
     *ret = k;
     return 0;
 }
@@ -47,7 +47,7 @@ struct nm_yarn_keyring *nm_yarn_keyring_free(struct nm_yarn_keyring *k)
 
 bool nm_yarn_keyring_is_empty(const struct nm_yarn_keyring *k)
 {
-    return k->n == 0 && k->state->nm_keys.current.size == 0;
+    return k->n == 0 && k->cluster->nm.current.size == 0;
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */
@@ -72,13 +72,13 @@ static struct remembered *find_attempt(const struct nm_yarn_keyring *k, const st
 const struct nm_yarn_master_key *nm_yarn_keyring_for_container(const struct nm_yarn_keyring *k,
                                                                const Hadoop__ContainerTokenIdentifier *token)
 {
-    return find_key(&k->state->container_keys, token->key_id);
+    return find_key(&k->cluster->container, token->key_id);
 }
 
 const struct nm_yarn_master_key *nm_yarn_keyring_for_attempt(const struct nm_yarn_keyring *k,
                                                              const Hadoop__NMTokenIdentifier *token)
 {
-    const struct nm_yarn_master_key *key = find_key(&k->state->nm_keys, token->key_id);
+    const struct nm_yarn_master_key *key = find_key(&k->cluster->nm, token->key_id);
     struct nm_yarn_attempt_id id = nm_yarn_attempt_of(token->attempt);
     const struct remembered *r;
 
@@ -113,7 +113,7 @@ static int add_attempt(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_i
 
 int nm_yarn_keyring_add(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token)
 {
-    const struct nm_yarn_master_key *key = find_key(&k->state->nm_keys, token->key_id);
+    const struct nm_yarn_master_key *key = find_key(&k->cluster->nm, token->key_id);
     struct nm_yarn_attempt_id id = nm_yarn_attempt_of(token->attempt);
     struct remembered *found = find_attempt(k, &id);
     int r;

@@ -13,7 +13,7 @@
 #include "rpc/hadoop/security.pb-c.h"
 #include "util/macros.h"
 #include "yarn/ids.h"
-#include "yarn/state.h"
+#include "yarn/master-key.h"
 
 /* Maximum number of attempts that are remembered at the same time. It is larger than the number of containers on a
  * node. */
@@ -21,8 +21,8 @@
 
 struct nm_yarn_keyring;
 
-/* state contains the keys that the ResourceManager has sent. It must outlive the keyring. */
-int nm_yarn_keyring_new(const struct nm_yarn_state *state, struct nm_yarn_keyring **ret);
+/* cluster: the keys that the ResourceManager has sent. They must outlive the keyring. */
+int nm_yarn_keyring_new(const struct nm_yarn_cluster_keys *cluster, struct nm_yarn_keyring **ret);
 struct nm_yarn_keyring *nm_yarn_keyring_free(struct nm_yarn_keyring *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_keyring *, nm_yarn_keyring_free)
 

@@ -10,7 +10,7 @@
 #include "util/error.h"
 #include "util/macros.h"
 #include "util/parse.h"
-#include "yarn/state.h"
+#include "yarn/master-key.h"
 
 #define SHOWN_SIZE 120
 #define NODE "yarn.nodemanager."

@@ -124,7 +124,7 @@ static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_ya
 static int32_t queue_length(const struct nm_distribute *d)
 {
     const int32_t own = (int32_t)d->m->context->settings->queue_max_length;
-    const int32_t reported = d->m->context->signer.state->queue_max_length;
+    const int32_t reported = d->m->context->queue_max_length;
 
     return reported >= 0 ? NM_MIN(own, reported) : own;
 }

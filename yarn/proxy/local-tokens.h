@@ -17,7 +17,7 @@
 
 #include "rpc/hadoop/token.h"
 #include "yarn/ids.h"
-#include "yarn/state.h"
+#include "yarn/master-key.h"
 
 #define NM_YARN_LOCAL_KEY_SIZE 20u
 

@@ -368,8 +368,8 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     if (!p)
         return -ENOMEM;
     p->context = (struct nm_stage_context){.event = params->event, .settings = params->settings,
+                                           .signer = {.keys = params->keys}, .queue_max_length = -1,
                                            .report_cb = params->report_cb};
-    p->context.signer.state = params->state;
     r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->context.store);
     if (r == 0)
         r = open_stats(p);
@@ -383,6 +383,12 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
         return r;
     *ret = STEAL_PTR(p);
     return 0;
+}
+
+void nm_yarn_proxy_set_rm(struct nm_yarn_proxy *p, int64_t rm_identifier, int32_t queue_max_length)
+{
+    p->context.signer.rm_identifier = rm_identifier;
+    p->context.queue_max_length = queue_max_length;
 }
 
 struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)

@@ -17,7 +17,7 @@ struct nm_yarn_proxy;
 struct nm_yarn_proxy_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
-    const struct nm_yarn_state *state; /* contains the cluster's keys */
+    const struct nm_yarn_cluster_keys *keys;
     const char *state_dir, *runtime_dir; /* nmd's own directories */
     void (*report_cb)(int level, const char *sentence);
 };
@@ -28,6 +28,10 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *p, struct nm_yarn_proxy
 int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message);
 struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy *, nm_yarn_proxy_free)
+
+/* Sets the id of the ResourceManager on whose behalf the proxy signs tokens (0 while the node is registering), and the
+ * ResourceManager's limit of the nodes' queues (-1: no limit, as in a new proxy). */
+void nm_yarn_proxy_set_rm(struct nm_yarn_proxy *p, int64_t rm_identifier, int32_t queue_max_length);
 
 /* Prepares the start of a master. *ret is the master's launch context, in the arena. In it, a token of the proxy
  * replaces the ResourceManager's token. Returns 0, a positive outcome with *why, or -errno. */

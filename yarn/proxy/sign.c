@@ -58,7 +58,7 @@ static int sign(const ProtobufCMessage *identifier, const char *kind, const char
 int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,
                            struct nm_arena *a, Hadoop__Token **ret)
 {
-    const struct nm_yarn_master_key *key = choose(&s->state->container_keys, &s->container, now_usec);
+    const struct nm_yarn_master_key *key = choose(&s->keys->container, &s->container, now_usec);
     Hadoop__ContainerTokenIdentifier id = HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
     Hadoop__Resource resource = HADOOP__RESOURCE__INIT;
     Hadoop__Priority priority = HADOOP__PRIORITY__INIT;
@@ -79,7 +79,7 @@ int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant 
     id.has_expires_msec = id.has_key_id = id.has_rm_identifier = id.has_created_msec = id.has_container_type = 1;
     id.expires_msec = g->expires_msec;
     id.key_id = key->id;
-    id.rm_identifier = s->state->rm_identifier;
+    id.rm_identifier = s->rm_identifier;
     id.priority = &priority;
     id.created_msec = g->created_msec;
     id.node_label = (char *)"";
@@ -94,7 +94,7 @@ int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant 
 int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,
                     const char *host, int32_t port, uint64_t now_usec, struct nm_arena *a, Hadoop__Token **ret)
 {
-    const struct nm_yarn_master_key *key = choose(&s->state->nm_keys, &s->nm, now_usec);
+    const struct nm_yarn_master_key *key = choose(&s->keys->nm, &s->nm, now_usec);
     Hadoop__NMTokenIdentifier id = HADOOP__NMTOKEN_IDENTIFIER__INIT;
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
     char address[ADDRESS_SIZE];

@@ -13,7 +13,7 @@
 #include "rpc/hadoop/token.h"
 #include "util/clock.h"
 #include "yarn/ids.h"
-#include "yarn/state.h"
+#include "yarn/master-key.h"
 
 /* Time after which all nodes have received a new key. */
 #define NM_YARN_SIGN_SETTLED_USEC (30 * NM_USEC_PER_SEC)
@@ -25,9 +25,10 @@ struct nm_yarn_current_key {
     uint64_t since_usec;
 };
 
-/* All members except `state` are zero at first. */
+/* All members except `keys` are zero at first. */
 struct nm_yarn_signer {
-    const struct nm_yarn_state *state; /* holds the keys; must outlive the signer */
+    const struct nm_yarn_cluster_keys *keys; /* must outlive the signer */
+    int64_t rm_identifier; /* the ResourceManager on whose behalf tokens are signed; 0 while the node is registering */
     struct nm_yarn_current_key container, nm;
 };
 

@@ -22,10 +22,10 @@
  * lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
-    const struct nm_yarn_state *s = d->m->context->signer.state;
+    const struct nm_yarn_cluster_keys *keys = d->m->context->signer.keys;
     const uint64_t outstanding = nm_yarn_allocator_figures(d->allocator).outstanding;
 
-    return s->container_keys.current.size > 0 && s->nm_keys.current.size > 0 &&
+    return keys->container.current.size > 0 && keys->nm.current.size > 0 &&
            nm_arena_has_room(&c->arena, NM_MIN(outstanding, (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX) * GRANT_BYTES);
 }
 

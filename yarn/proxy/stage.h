@@ -35,6 +35,7 @@ struct nm_stage_context {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_signer signer;
+    int32_t queue_max_length; /* limit of the nodes' queues that the ResourceManager has sent; -1: no limit */
     struct nm_yarn_proxy_store store;
     struct nm_yarn_proxy_stats *stats;
     void (*report_cb)(int level, const char *sentence);
