@@ -116,6 +116,7 @@ libnm_agent_a_SOURCES += \
 	%D%/requests/exec-session.c \
 	%D%/requests/owner-requests.c \
 	%D%/requests/rerun.c \
+	%D%/requests/status.c \
 	%D%/requests/submit.c \
 	%D%/requests/user-limits.c
 libnm_agent_a_SOURCES += \
@@ -124,6 +125,5 @@ libnm_agent_a_SOURCES += \
 libnm_agent_a_SOURCES += \
 	%D%/manager/manager.c %D%/manager/manager-internal.h \
 	%D%/manager/manager-round.c \
-	%D%/manager/manager-status.c \
 	%D%/manager/recorder.c
 agent_libs = libnm-agent.a $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) -lm $(monitor_libs)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The manager's read-only functions. They copy the manager's state into plain structs and leave the state unchanged. */
+/* The requests that only read. They copy the manager's state into plain structs and leave the state unchanged. Also the
+ * registration of an upstream, whose data these requests show. */
 
 #include "agent/manager/manager-internal.h"
 
