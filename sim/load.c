@@ -20,6 +20,7 @@
 #include <stdarg.h>
 
 #include "agent/config/config-keys.h"
+#include "cgroup/cgroup.h"
 #include "sim/progress.h"
 #include "util/error.h"
 #include "util/parse.h"

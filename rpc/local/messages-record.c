@@ -10,6 +10,7 @@
 
 #include <assert.h>
 
+#include "agent/decision/decision.h"
 #include "rpc/local/json-make.h"
 
 /* ---- decisions ------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 
 #include "rpc/local/messages.h"
 
+#include "cgroup/cgroup.h"
 #include "rpc/local/json-make.h"
 
 #define COMMAND_HEAD_BYTES 120

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "monitor/monitor.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 

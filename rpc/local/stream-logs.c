@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 #include <time.h>
 
+#include "agent/launch/output-times.h"
 #include "rpc/local/client/reply.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <sys/epoll.h>
 
+#include "agent/launch/output-times.h"
 #include "rpc/local/connections.h"
 #include "util/error.h"
 #include "util/loop.h"
