@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See json-make.h. All text passes through nm_messages_string(), because JSON must be UTF-8. */
+/* See json-make.h. All text passes through nm_make_string(), because JSON must be UTF-8. */
 
 #include "rpc/local/json-make.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "rpc/local/messages.h"
+#include "util/macros.h"
+#include "util/utf8.h"
 
 json_t *nm_make_object(const struct nm_member *m)
 {
@@ -65,7 +68,30 @@ json_t *nm_make_permille_or_null(uint32_t permille, bool is_null)
     return is_null ? json_null() : nm_make_real(permille / 1000.0);
 }
 
+/* Replaces each invalid byte by U+FFFD (three bytes), as browsers do. json_string() rejects invalid UTF-8, but a
+ * command line or path may contain any byte. */
+json_t *nm_make_string(const char *s)
+{
+    const char *p = s;
+    json_t *j = json_string(s);
+    _cleanup_free_ char *fixed = NULL;
+    size_t out = 0;
+
+    if (j)
+        return j;
+    fixed = malloc(strlen(s) * 3 + 1);
+    if (!fixed)
+        return NULL;
+    while (*p) {
+        size_t n = nm_utf8_size(p);
+        memcpy(fixed + out, n > 0 ? p : "\xef\xbf\xbd", n > 0 ? n : 3);
+        out += n > 0 ? n : 3;
+        p += n > 0 ? n : 1;
+    }
+    return json_stringn(fixed, out);
+}
+
 json_t *nm_make_string_or_null(const char *s)
 {
-    return s && *s ? nm_messages_string(s) : json_null();
+    return s && *s ? nm_make_string(s) : json_null();
 }

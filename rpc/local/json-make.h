@@ -29,5 +29,7 @@ json_t *nm_make_integer_or_null(uint64_t v, bool is_null);
 json_t *nm_make_real(double v);
 /* Returns the permille value as a fraction, the format of all shares in JSON. */
 json_t *nm_make_permille_or_null(uint32_t permille, bool is_null);
-/* Returns null for NULL and "". */
+/* Returns a JSON string from bytes that may be invalid UTF-8. */
+json_t *nm_make_string(const char *s);
+/* Does the same, and returns null for NULL and "". */
 json_t *nm_make_string_or_null(const char *s);

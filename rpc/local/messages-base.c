@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Code for both directions of messages: conversion of text to valid UTF-8, and errors. This code is separate from
- * messages.c so that clients needn't link the daemon's code.
- */
+/* Code for both directions of messages: errors, and numbers of vcores. */
 
 #include "rpc/local/messages.h"
 
@@ -11,30 +8,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-#include "util/utf8.h"
-
-/* Replaces each invalid byte by U+FFFD (three bytes), as browsers do. json_string() rejects invalid UTF-8, but a
- * command line or path may contain any byte. */
-json_t *nm_messages_string(const char *s)
-{
-    const char *p = s;
-    json_t *j = json_string(s);
-    _cleanup_free_ char *fixed = NULL;
-    size_t out = 0;
-
-    if (j)
-        return j;
-    fixed = malloc(strlen(s) * 3 + 1);
-    if (!fixed)
-        return NULL;
-    while (*p) {
-        size_t n = nm_utf8_size(p);
-        memcpy(fixed + out, n > 0 ? p : "\xef\xbf\xbd", n > 0 ? n : 3);
-        out += n > 0 ? n : 3;
-        p += n > 0 ? n : 1;
-    }
-    return json_stringn(fixed, out);
-}
+#include "rpc/local/json-make.h"
 
 /* Writes a whole number as 2 instead of 2.0, for readability. */
 json_t *nm_messages_vcores(uint64_t milli)
@@ -76,8 +50,8 @@ json_t *nm_messages_error(const struct nm_problem *p, const char *code)
 {
     return json_pack("{s:{s:s, s:o, s:o, s:o}}", "error", "code",
                      code ? code : nm_messages_error_code((int)p->outcome), "thing",
-                     nm_messages_string(p->thing), "value", nm_messages_string(p->value), "message",
-                     nm_messages_string(p->message));
+                     nm_make_string(p->thing), "value", nm_make_string(p->value), "message",
+                     nm_make_string(p->message));
 }
 
 /* Returns an error in Hadoop's format. Clients of Hadoop's interface evaluate the exception's name. */
@@ -92,7 +66,7 @@ json_t *nm_messages_remote_exception(const struct nm_problem *p)
     (void)snprintf(message, sizeof message, "java.lang.Exception: %s", p->message);
     (void)snprintf(class, sizeof class, "org.apache.hadoop.yarn.webapp.%s", name);
     return json_pack("{s:{s:s, s:o, s:s}}", "RemoteException", "exception", name, "message",
-                     nm_messages_string(message), "javaClassName", class);
+                     nm_make_string(message), "javaClassName", class);
 }
 
 /* Parses an error. An unknown code, for instance from a newer nmd, becomes outcome 0, and the message is kept. */

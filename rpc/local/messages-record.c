@@ -39,7 +39,7 @@ static json_t *candidates(const struct nm_decision *d)
     for (uint32_t i = 0; a && i < d->n_candidates; i++) {
         const struct nm_decision_candidate *c = &d->candidates[i];
 
-        a = nm_make_append(a, NM_OBJECT({"id", nm_messages_string(c->id)},
+        a = nm_make_append(a, NM_OBJECT({"id", nm_make_string(c->id)},
                                         {"name", nm_make_string_or_null(c->name)},
                                         {"started_usec", phase(d, c->started_usec)},
                                         {"use", nm_messages_resources(&c->use)},
@@ -126,8 +126,8 @@ json_t *nm_messages_decision(const struct nm_decision *d, bool redacted)
     (void)nm_decision_summary(&shown, summary, sizeof summary);
     o = nm_make_merge(decision_what(&shown), decision_numbers(&shown));
     o = nm_make_merge(o, decision_course(&shown));
-    return nm_make_merge(o, NM_OBJECT({"summary", nm_messages_string(summary)},
-                                      {"explanation", nm_messages_string(explanation)}));
+    return nm_make_merge(o, NM_OBJECT({"summary", nm_make_string(summary)},
+                                      {"explanation", nm_make_string(explanation)}));
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ json_t *nm_messages_event(const struct nm_event_record *e)
 
 json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted)
 {
-    return NM_OBJECT({"app", nm_messages_string(e->name)},
+    return NM_OBJECT({"app", nm_make_string(e->name)},
                      {"submitter_uid", nm_make_integer_or_null(e->submitter_uid, redacted)},
                      {"first_submitted_usec", nm_make_integer(e->first_submitted_usec)},
                      {"last_ended_usec", nm_make_integer(e->last_ended_usec)},

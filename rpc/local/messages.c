@@ -16,7 +16,7 @@ static json_t *string_array(char *const *v)
     json_t *a = json_array();
 
     for (; a && v && *v; v++)
-        a = nm_make_append(a, nm_messages_string(*v));
+        a = nm_make_append(a, nm_make_string(*v));
     return a;
 }
 
@@ -32,7 +32,7 @@ static json_t *command_head(char *const *argv)
         len += strlen(word) + 1;
         if (len > sizeof word && json_array_size(a) > 0)
             return nm_make_append(a, json_string("..."));
-        a = nm_make_append(a, nm_messages_string(word));
+        a = nm_make_append(a, nm_make_string(word));
     }
     return a;
 }
@@ -57,7 +57,7 @@ static json_t *container_private(const struct nm_container *c, bool listed)
 
     return nm_make_merge(command(c, listed),
                  NM_OBJECT({"user", nm_make_string_or_null(cmd->user)},
-                        {"owner", nm_messages_string(c->owner)},
+                        {"owner", nm_make_string(c->owner)},
                         {"submitter_uid", nm_make_integer(c->submitter_uid)},
                         {"pid", nm_make_integer_or_null((uint64_t)c->pid, !has_pid)},
                         {"message", nm_make_string_or_null(c->message)},
@@ -123,7 +123,7 @@ json_t *nm_messages_container(const struct nm_container *c,
     const struct nm_policy_container *v = &c->view;
     bool held = x->queue_reason != NM_REASON_NONE;
     char text[NM_STATE_TEXT_SIZE];
-    json_t *o = NM_OBJECT({"id", nm_messages_string(c->id)},
+    json_t *o = NM_OBJECT({"id", nm_make_string(c->id)},
                        {"number", nm_make_integer(v->seq)},
                        {"name", nm_make_string_or_null(c->name)},
                        {"app", nm_make_string_or_null(c->app)},
@@ -173,7 +173,7 @@ static json_t *notes(const struct nm_status *s)
     json_t *a = json_array();
 
     for (unsigned i = 0; a && i < s->n_notes; i++)
-        a = nm_make_append(a, nm_messages_string(s->notes[i]));
+        a = nm_make_append(a, nm_make_string(s->notes[i]));
     return a;
 }
 
@@ -198,7 +198,7 @@ static json_t *links(const struct nm_status *s)
 
     for (unsigned i = 0; a && i < s->n_links; i++) {
         const struct nm_link_sample *l = &s->links[i];
-        a = nm_make_append(a, NM_OBJECT({"name", nm_messages_string(l->name)},
+        a = nm_make_append(a, NM_OBJECT({"name", nm_make_string(l->name)},
                              {"up", json_boolean(l->up)},
                              {"uplink", json_boolean(l->uplink)},
                              {"rx_bytes", nm_make_integer(l->rx_bytes)},
@@ -324,7 +324,7 @@ static json_t *queue_reason(const struct nm_status *s, bool redacted)
     if (s->queue_reason == NM_REASON_NONE)
         return json_null();
     return NM_OBJECT({"reason", json_string(nm_reason_name(s->queue_reason))},
-                  {"text", nm_messages_string(nm_reason_text(s->queue_reason))},
+                  {"text", nm_make_string(nm_reason_text(s->queue_reason))},
                   {"container_id", nm_make_string_or_null(redacted ? NULL : s->queue_head_id)});
 }
 

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The messages of the local interface: conversion between structs and JSON. The daemon and the client use the same
- * code, so their formats can't differ. The code doesn't depend on libmicrohttpd, sockets or the manager. openapi.json
- * documents the members; a test compares the two.
+ * The messages of the local interface: conversion between structs and JSON. The code doesn't depend on libmicrohttpd,
+ * sockets or the manager. openapi.json documents the members; a test compares the two.
  *
  * Functions that return json_t * return a new reference, or NULL when memory ran out. Invalid UTF-8 (a program's
  * output, a truncated value) is replaced in the output, not omitted.
@@ -121,7 +120,5 @@ void nm_messages_shorten(char *to, size_t size, const char *from);
 json_t *nm_messages_amount(const struct nm_resources *r, uint64_t vcores_milli);
 json_t *nm_messages_resources(const struct nm_resources *r);
 json_t *nm_messages_fractions(const struct nm_fractions *f);
-/* Returns a JSON string from bytes that may be invalid UTF-8. */
-json_t *nm_messages_string(const char *s);
 /* Returns thousandths of a vcore as a number of vcores, such as 2 or 0.5. */
 json_t *nm_messages_vcores(uint64_t milli);

@@ -70,7 +70,7 @@ static void discard(const struct nm_container *c, void *userdata)
 
     if (!nm_policy_container_is_waiting(&c->view) || d->n++ >= DISCARDED_MAX)
         return;
-    d->named = nm_make_append(d->named, NM_OBJECT({"id", nm_messages_string(c->id)},
+    d->named = nm_make_append(d->named, NM_OBJECT({"id", nm_make_string(c->id)},
                                                   {"name", nm_make_string_or_null(c->name)}));
 }
 

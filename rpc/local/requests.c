@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "rpc/local/json-make.h"
 #include "rpc/local/json-scan.h"
 
 enum field_kind {

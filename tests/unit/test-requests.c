@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "rpc/local/client/request-body.h"
+#include "rpc/local/json-make.h"
 #include "rpc/local/messages.h"
 
 typedef int (*parser_t)(json_t *body, struct nm_problem *p);
@@ -457,7 +458,7 @@ static void test_invalid_strings_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        json_t *j = nm_messages_string(cases[i].in);
+        json_t *j = nm_make_string(cases[i].in);
         assert_non_null(j);
         assert_string_equal(json_string_value(j), cases[i].out);
         json_decref(j);

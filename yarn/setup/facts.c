@@ -11,7 +11,6 @@
 #include "util/fileio.h"
 #include "yarn/launch/user.h"
 #include "yarn/setup/facts-parts.h"
-#include "yarn/setup/plan.h"
 
 /* ---- facts for a plan --------------------------------------------------------------------- */
 

@@ -96,6 +96,8 @@ int nm_setup_facts_gather(const struct nm_setup_request *w, const struct nm_yarn
 
 /* Returns the path without empty or "." components and without a trailing slash. NULL: no memory. */
 const char *nm_setup_tidy(struct nm_arena *a, const char *path);
+/* Returns whether the path needs no quotes in a unit file and in nmd.conf, and has no ".." component. */
+bool nm_setup_is_plain(const char *path);
 /* Examines one path. If the examination fails, *ret contains the reason. */
 int nm_setup_path_examine(struct nm_arena *a, const char *root, const char *path, struct nm_setup_path *ret);
 /* Returns the SHA-256 of a text in hexadecimal, in the same form as in nm_setup_path. */

@@ -31,6 +31,21 @@ const char *nm_setup_tidy(struct nm_arena *a, const char *path)
     return copy;
 }
 
+static bool goes_up(const char *path)
+{
+    for (const char *p = path; (p = strstr(p, "/..")); p++)
+        if (p[3] == '/' || p[3] == '\0')
+            return true;
+    return false;
+}
+
+bool nm_setup_is_plain(const char *path)
+{
+    const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-";
+
+    return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !goes_up(path);
+}
+
 const char *nm_setup_sha256(struct nm_arena *a, const void *data, size_t size)
 {
     uint8_t digest[SHA256_DIGEST_SIZE];

@@ -80,9 +80,6 @@ const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_re
 int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                     struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n);
 
-/* Returns whether the path needs no quotes in a unit file and in nmd.conf, and has no ".." component. */
-bool nm_setup_is_plain(const char *path);
-
 /* ---- carrying out: act.c ------------------------------------------------------------------ */
 
 /* Carries out a plan. The manifest is synced to the disk before the first change that it lists. */

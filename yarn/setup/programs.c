@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <sys/stat.h>
 
-#include "yarn/setup/plan.h"
 #include "util/fileio.h"
 
 #define JVMS "/usr/lib/jvm"

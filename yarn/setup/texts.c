@@ -8,21 +8,6 @@
 
 #define HOSTS_OWN "127." /* nmd.service already allows these addresses of localhost */
 
-static bool goes_up(const char *path)
-{
-    for (const char *p = path; (p = strstr(p, "/..")); p++)
-        if (p[3] == '/' || p[3] == '\0')
-            return true;
-    return false;
-}
-
-bool nm_setup_is_plain(const char *path)
-{
-    const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-";
-
-    return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !goes_up(path);
-}
-
 /* Appends to *text. If there is no memory, *text becomes NULL, and further calls leave it NULL. */
 nm_printf(3, 4) static void append(char **text, struct nm_arena *a, const char *format, ...)
 {
