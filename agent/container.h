@@ -24,7 +24,7 @@ struct nm_container {
     char id[NM_ID_SIZE];
     char name[NM_NAME_SIZE]; /* "" if the request has no name */
     char app[NM_NAME_SIZE];  /* "" if the request names no application */
-    char owner[16];          /* the part of nmd that submitted the container: "local" or "yarn" */
+    char owner[16];          /* the part of nmd that submitted the container: "local", or an upstream's name */
     uid_t submitter_uid;     /* user who submitted the container and may see and control it, as administrators may */
     struct nm_command command;
     struct nm_blob blob;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Types that all of agent/ shares, and rpc/ and yarn/ through agent.h. Enum-to-name functions return the names that
+ * Types that all of agent/ shares, and other folders through agent.h. Enum-to-name functions return the names that
  * JSON and people use; the _from_string functions return 0 or -EINVAL.
  */
 

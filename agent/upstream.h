@@ -14,7 +14,7 @@
 
 /* The data that each kind of upstream has. The upstream's folder fills it in. */
 struct nm_upstream {
-    const char *kind;    /* "yarn", "none"; NULL means "none" */
+    const char *kind;    /* name of the kind; NULL means "none" */
     const char *state;   /* name of a state that the upstream defines: "running", ... */
     char address[280];   /* address of the upstream */
     char node[280];      /* the name of this node at the upstream; "" if not known yet */
@@ -74,7 +74,7 @@ struct nm_metric_writer {
 /* Functions and views by which an upstream shows its data. Each function may be NULL. */
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
-    /* Returns an object with the upstream's own members, for example the members of the YARN connection. The members
+    /* Returns an object with the upstream's own members. The members
      * are appended to the upstream's object in the status. The caller gets a new reference. NULL: out of memory. */
     json_t *(*details)(void *userdata, const struct nm_caller *who, bool with_users);
     void (*metrics)(void *userdata, const struct nm_metric_writer *w);

@@ -55,7 +55,7 @@ static int check_host(const struct nm_daemon *d, const struct nm_daemon_options 
 
     if (!d->yarn_settings || !c || (!of_host && !o->setup.root))
         return 0;
-    p.conf_dir = o->yarn_conf ?: c->yarn_conf_dir;
+    p.conf_dir = o->yarn_conf ?: c->upstream.conf_dir;
     return nm_yarn_setup_check(&p, d->yarn_settings);
 }
 
@@ -70,8 +70,8 @@ static int check_files(struct nm_daemon *d, const struct nm_daemon_options *o, s
     int also = 0, r = nm_config_examine(o->config, o->config_given, NULL, &alone, &message);
 
     r = nm_refusals_add(&refusals, r, message);
-    if (r == 0 && (o->yarn_conf || alone->yarn))
-        also = nm_yarn_settings_examine(o->yarn_conf ?: alone->yarn_conf_dir, nm_daemon_warn_of_yarn, NULL,
+    if (r == 0 && (o->yarn_conf || alone->upstream.enabled))
+        also = nm_yarn_settings_examine(o->yarn_conf ?: alone->upstream.conf_dir, nm_daemon_warn_of_yarn, NULL,
                                         &d->yarn_settings, &no_node);
     if (r == 0 && d->yarn_settings) {
         r = nm_config_examine(o->config, o->config_given, d->yarn_settings->defaults, ret, &message);

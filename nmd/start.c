@@ -50,7 +50,7 @@ static int load_files(const struct nm_daemon_options *o, const struct nm_config_
 /* Loads the cluster's configuration. The option --yarn-conf takes precedence over the directory in nmd.conf. */
 static int load_yarn(struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
 {
-    const char *dir = o->yarn_conf ? o->yarn_conf : c->yarn_conf_dir;
+    const char *dir = o->yarn_conf ? o->yarn_conf : c->upstream.conf_dir;
     _cleanup_free_ char *message = NULL;
     int r;
 
@@ -65,7 +65,7 @@ static int load_config(struct nm_daemon *d, const struct nm_daemon_options *o, s
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     int r = load_files(o, NULL, &c);
 
-    if (r >= 0 && (o->yarn_conf || c->yarn)) {
+    if (r >= 0 && (o->yarn_conf || c->upstream.enabled)) {
         r = load_yarn(d, o, c);
         if (r >= 0) {
             c = nm_config_free(c);

@@ -295,10 +295,10 @@ const struct nm_config_key nm_config_keys[] = {
                 "cluster uses for the host. All others are refused with 421, so that a web page can't make a browser "
                 "read from nmd by a name of that page (DNS rebinding)."},
 
-    {"yarn", "enabled", NM_CONFIG_BOOL, FIELD(yarn), .restart = true, .fallback = "no",
+    {"yarn", "enabled", NM_CONFIG_BOOL, FIELD(upstream.enabled), .restart = true, .fallback = "no",
      .meaning = "yes: the node registers with the ResourceManager that the files in conf-dir name, as a NodeManager. "
                 "`nmctl config` shows which of their properties nmd uses."},
-    {"yarn", "conf-dir", NM_CONFIG_PATH, FIELD(yarn_conf_dir), .restart = true, .fallback = "/etc/hadoop/conf",
+    {"yarn", "conf-dir", NM_CONFIG_PATH, FIELD(upstream.conf_dir), .restart = true, .fallback = "/etc/hadoop/conf",
      .meaning = "Directory with the cluster's yarn-site.xml, core-site.xml and other files."},
 
     {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",

@@ -27,7 +27,7 @@ struct nm_config *nm_config_free(struct nm_config *c)
     free(c->admin_group);
     free(c->http_address);
     free(c->http_hosts);
-    free(c->yarn_conf_dir);
+    free(c->upstream.conf_dir);
     free(c->health_script);
     free(c->log_dir);
     for (size_t i = 0; c->sources && i < nm_config_n_keys; i++)

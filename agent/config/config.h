@@ -79,9 +79,11 @@ struct nm_config {
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
     char *http_hosts;        /* names that a Host header may have in addition to the host's own names */
-    /* [yarn] */
-    bool yarn;
-    char *yarn_conf_dir;
+    /* the section of the upstream, which nmd/ evaluates */
+    struct {
+        bool enabled;    /* nmd joins the upstream */
+        char *conf_dir;  /* directory of the upstream's own configuration */
+    } upstream;
     /* [health] */
     char *health_script;     /* "" if no script is run */
     uint64_t health_period_usec, health_timeout_usec;
