@@ -3,7 +3,8 @@
 
 /*
  * A manager without real containers. A test adds the rows and emits the events. The rows are filtered by caller as in
- * the real manager. This manager is linked instead of agent/manager/, so that tests can drive the HTTP server alone.
+ * the real manager. This manager is linked instead of the rooms of agent/, so that tests can drive the HTTP server
+ * alone.
  */
 
 #include "agent/daemon.h"

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * For tests of agent/manager/: a whole manager on the fake backend, in a temporary directory, on a node whose figures
- * the test sets. The manager's timers are not started: a round runs when the test asks for one. Include it after
- * cmocka.h.
+ * For tests of the rooms of agent/: a whole manager on the fake backend, in a temporary directory, on a node whose
+ * figures the test sets. The manager's timers are not started: a round runs when the test asks for one. Include it
+ * after cmocka.h.
  */
 
 #include "agent/state/manager-state.h"

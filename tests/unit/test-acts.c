@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: freezing, thawing and reclaiming that fail, and decisions without an outcome in the journal of a
+ * agent/lifecycle/: freezing, thawing and reclaiming that fail, and decisions without an outcome in the journal of a
  * restarted nmd. Each row of the table in recovery-decide.c is tested.
  */
 

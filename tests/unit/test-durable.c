@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: invalid values in the journal (written by another version, or changed by another program), the limit
+ * agent/journal/: invalid values in the journal (written by another version, or changed by another program), the limit
  * on the number of applications, and the status of a node with problems.
  */
 

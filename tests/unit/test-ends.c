@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: the end of a container that nmd reports for each possible record of the shim. Also containers that
+ * agent/lifecycle/: the end of a container that nmd reports for each possible record of the shim. Also containers that
  * can't be killed, containers whose limits can't be set, and containers that have ended before the backend answers.
  */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/ on the fake backend: the kernel's limits of containers that start, pause or end while these limits
+/* agent/node/ on the fake backend: the kernel's limits of containers that start, pause or end while these limits
  * change. */
 
 #include <errno.h>
