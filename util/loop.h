@@ -6,7 +6,7 @@
  * source with a lower number is pending. From the first to the last:
  *
  *   NM_LOOP_URGENT  rounds that need a fresh sample, because memory use grows or pressure rises
- *   NM_LOOP_WATCH   periodic samples, and the growth probe's glances between them
+ *   NM_LOOP_WATCH   periodic samples, and the growth probe's readings between them
  *   (the default)   events of the kernel, shims and systemd about containers; kills; deadlines; answers of the
  *                   upstream; signals. Each handler is short, and the node's activity bounds the number of events
  *   NM_LOOP_LATE    the end of a child process, after the output that it wrote before

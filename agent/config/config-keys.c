@@ -195,7 +195,7 @@ const struct nm_config_key nm_config_keys[] = {
     {"sampling", "glance", NM_CONFIG_BOOL, FIELD(growth_probe), .fallback = "yes",
      .meaning = "yes: read the node's free memory and the containers' CPU time between two samples while there are "
                 "opportunistic containers, so that use that may cross a preemption threshold is noticed in a fraction "
-                "of the period. A glance reads two small files, up to 50 times a second."},
+                "of the period. This reads two small files, up to 50 times a second."},
     {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec),
      .fallback = "50ms", RANGE("1ms", "10s"),
      .meaning = "The kernel wakes nmd immediately when tasks have waited for memory for this time within "

@@ -5,11 +5,11 @@
  *
  * Pressure events occur only when tasks already stall, and do not occur while the node has free memory beyond the
  * capacity. A sampling period of 3 s is too long for a process that touches a gigabyte per second. So while memory can
- * be taken back from opportunistic containers, the probe reads the node's meminfo between samples. One such measurement
- * is a glance. The probe requests a round with a full sample if use may have crossed the preemption threshold, or has
- * grown by a large part of the capacity. The policy decides on the full sample, never on a glance.
+ * be taken back from opportunistic containers, the probe reads the node's meminfo between samples. The probe requests a
+ * round with a full sample if use may have crossed the preemption threshold, or has grown by a large part of the
+ * capacity. The policy decides on the full sample, never on a reading of the probe.
  *
- * Each glance also reads the slice's cpu.stat, which has the CPU time of all containers. The kernel's pressure events
+ * Each reading also covers the slice's cpu.stat, which has the CPU time of all containers. The kernel's pressure events
  * for CPU are slower: up to 2 s if nmd lacks CAP_SYS_RESOURCE. If CPU use may have crossed the threshold, or after a
  * pressure event, the probe starts a CPU check: two full samples, 50 ms apart.
  */
@@ -21,22 +21,22 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-/* A glance detects a CPU surge if its whole interval lies in the surge. So a surge leads to an action after at most two
- * glances plus CPU_CHECK_USEC. */
+/* A reading detects a CPU surge if the whole interval before it lies in the surge. So a surge leads to an action after
+ * at most two readings plus CPU_CHECK_USEC. */
 #define GROWTH_PROBE_USEC (20 * NM_USEC_PER_MSEC)
 #define FLUTTER_DIVISOR 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
 #define CPU_PROBE_USEC (15 * NM_USEC_PER_MSEC) /* CPU use over a shorter interval is not accurate */
 /* The time between the two samples of a CPU check. In 50 ms, /proc/stat counts enough ticks for an accurate value. A
  * longer time would delay the action beyond 100 ms after the begin of the surge. */
 #define CPU_CHECK_USEC (50 * NM_USEC_PER_MSEC)
-/* While glances keep showing CPU use over the threshold, CPU checks that find no surge are followed by a pause. The
+/* While readings keep showing CPU use over the threshold, CPU checks that find no surge are followed by a pause. The
  * pause doubles with each such check, from the first to the second value. */
 #define CPU_CHECK_PAUSE_USEC (100 * NM_USEC_PER_MSEC)
 #define CPU_CHECK_PAUSE_MAX_USEC NM_USEC_PER_SEC
 
 struct nm_growth_probe {
     sd_event_source *timer, *check_timer;
-    uint64_t at_usec, cpu_usec; /* the last glance's time, and the slice's CPU time then; 0 if unknown */
+    uint64_t at_usec, cpu_usec; /* the last reading's time, and the slice's CPU time then; 0 if unknown */
     unsigned slice;             /* the slice that cpu_usec belongs to */
     uint64_t in_use_bytes, in_use_millicores; /* use in the newest full sample */
     /* Earliest time of the next CPU check after one that found no surge, and the pause before that time. */
@@ -93,7 +93,7 @@ static uint64_t cpu_limit(const struct nm_manager *m)
                       (double)m->settings.capacity.cpu_millicores);
 }
 
-/* Returns whether the containers' CPU use since the last glance exceeds the preemption threshold, although the newest
+/* Returns whether the containers' CPU use since the last reading exceeds the preemption threshold, although the newest
  * sample shows less. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {

@@ -15,7 +15,7 @@
 #include "tests/unit/remove-tree.h"
 #include "util/macros.h"
 
-static char directory[] = "/tmp/nmd-test-tree.XXXXXX";
+static char directory[] = "/tmp/nmd-test-remove-tree.XXXXXX";
 static int top = -EBADF;
 
 static int set_up(void **state)

@@ -88,7 +88,7 @@ static int set_up(void **state)
     struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
-    (void)snprintf(w->path, sizeof w->path, "/tmp/nmd-test-push-XXXXXX");
+    (void)snprintf(w->path, sizeof w->path, "/tmp/nmd-test-swap-reclaim-XXXXXX");
     assert_non_null(mkdtemp(w->path));
     w->cg.dir_fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(w->cg.dir_fd >= 0);

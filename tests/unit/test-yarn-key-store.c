@@ -41,7 +41,7 @@ static void end(struct fixture *w)
 
 static void set_up(struct fixture *w)
 {
-    *w = (struct fixture){.dir = "/tmp/nmd-test-kept.XXXXXX"};
+    *w = (struct fixture){.dir = "/tmp/nmd-test-key-store.XXXXXX"};
     assert_non_null(mkdtemp(w->dir));
     (void)snprintf(w->file, sizeof w->file, "%s/" NM_YARN_KEY_STORE_FILE, w->dir);
     begin(w);

@@ -125,7 +125,7 @@ static int dir_fd;
 
 static int set_up(void **state)
 {
-    char path[] = "/tmp/nmd-test-shown.XXXXXX";
+    char path[] = "/tmp/nmd-test-proxy-stats.XXXXXX";
 
     assert_non_null(mkdtemp(path));
     dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -34,7 +34,7 @@ static int set_up(void **state)
     struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
-    (void)strcpy(w->dir, "/tmp/nmd-test-keep.XXXXXX");
+    (void)strcpy(w->dir, "/tmp/nmd-test-proxy-store.XXXXXX");
     assert_non_null(mkdtemp(w->dir));
     assert_int_equal(nm_yarn_proxy_store_open(w->dir, w->dir, &w->store), 0);
     *state = w;
