@@ -42,7 +42,7 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
 	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-report \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
-yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
+yarn_local_tests = %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
@@ -122,7 +122,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
 	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
 	%D%/tracker-fixture.c
-noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/direct-fixture.h \
+noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/described.h %D%/direct-fixture.h \
 	%D%/dirs-fixture.h %D%/each-arena-size.h %D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/failure.h \
 	%D%/fake-launcher.h %D%/fake-libcgroup.h %D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h \
 	%D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h \
@@ -138,7 +138,7 @@ noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %
 
 $(call fixture,direct-fixture,cgroup-files cgroup-nested)
 $(call fixture,dirs-fixture,yarn-become yarn-node-dirs yarn-container-dirs)
-$(call fixture,fake-launcher manager-fixture,yarn-node yarn-refusals yarn-rest)
+$(call fixture,fake-launcher manager-fixture,yarn-node yarn-node-rest yarn-refusals)
 $(call fixture,fake-libcgroup direct-fixture,libcg)
 $(call fixture,fake-manager,messages)
 $(call fixture,fake-netlink,link-failures)
@@ -156,7 +156,7 @@ $(call fixture,localizer-fixture,localizer localizer-many localizer-trees locali
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
 $(call fixture,nmctl-run fake-nmd,nmctl nmctl-verbs)
-$(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)
+$(call fixture,openapi,openapi yarn-node-rest yarn-proxy-stats yarn-rest)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)
@@ -179,7 +179,7 @@ $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-s
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	health-script history link-failures local-listen local-start-memory messages-memory node sampling-failures \
 	sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-memory yarn-net yarn-node \
-	yarn-proxy-failures yarn-reinit-limits yarn-rest yarn-tracker)
+	yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
 $(call fixture,failing-calls,output-times)
 $(call fixture,failing-calls fail-nth,launch-nmd-failures output-failures)
 

@@ -15,28 +15,15 @@
 
 #include "proxy-stats-expected.h"
 #include "remove-tree.h"
-#include "rpc/local/embedded.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/metrics.h"
-#include "tests/unit/openapi.h"
+#include "tests/unit/described.h"
 #include "yarn/allocator/allocator.h"
 #include "yarn/id-messages.h"
 #include "yarn/proxy/placement-log.h"
 #include "yarn/proxy/proxy-stats.h"
 
 static const struct nm_yarn_container_id master = {{{1410901177871, 1}, 1}, 1};
-
-/* Checks the JSON value against the OpenAPI description of nmd. */
-static void described(const char *schema, const json_t *value)
-{
-    json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
-    char text[512];
-
-    assert_non_null(value);
-    if (openapi_check_schema(doc, schema, value, text, sizeof text) < 0)
-        fail_msg("%s", text);
-    json_decref(doc);
-}
 
 /* ---- explanation of a placement -------------------------------------------------------------------- */
 
@@ -171,7 +158,7 @@ static void test_placements_survive_a_restart(void **state)
     add_placement(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
     add_placement(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* this placement had not been delivered when nmd was killed */
     j = placement_after_restart(&s, 1);
-    described("Placement", j);
+    assert_described("Placement", j);
     assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
     (void)snprintf(before, sizeof before, "%s", json_string_value(json_object_get(j, "explanation")));
     assert_string_equal(before,
@@ -347,7 +334,7 @@ static void test_placements_are_reported_as_json(void **state)
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
     add_placement(s, -1, NM_YARN_ALLOC_RACK_LOCAL);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
-    described("Placement", j);
+    assert_described("Placement", j);
     assert_int_equal(whose.number, 1);
     assert_int_equal(whose.attempt.application.cluster, master.attempt.application.cluster);
     assert_string_equal(json_string_value(json_object_get(j, "node")), "n7:45454");
@@ -376,7 +363,7 @@ static void test_pipelines_are_reported_as_json(void **state)
     struct nm_masters m = {};
 
     (void)state;
-    described("Pipeline", j);
+    assert_described("Pipeline", j);
     assert_string_equal(json_string_value(json_object_get(j, "user")), "alice");
     assert_true(json_is_null(json_object_get(j, "last_allocate_usec")));
     json_decref(j);
@@ -384,13 +371,13 @@ static void test_pipelines_are_reported_as_json(void **state)
     v.last_allocate_realtime_usec = 9;
     v.state = "running";
     j = nm_yarn_proxy_stats_pipeline(&v);
-    described("Pipeline", j);
+    assert_described("Pipeline", j);
     assert_true(json_is_null(json_object_get(j, "user")));
     assert_int_equal(json_integer_value(json_object_get(j, "last_allocate_usec")), 9);
     nm_yarn_proxy_stats_sum(&v, &m);
     nm_yarn_proxy_stats_sum(&v, &m);
     j = nm_yarn_proxy_stats_to_json(&m, json_pack("[o]", j));
-    described("Masters", j);
+    assert_described("Masters", j);
     json_decref(j);
     m.outstanding = UINT64_MAX; /* more than the largest integer in JSON */
     j = nm_yarn_proxy_stats_to_json(&m, json_array());
