@@ -306,7 +306,7 @@ static int open_result(const struct nm_fetch *f, const struct nm_fetch_to *to, i
     return 0;
 }
 
-int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
+int nm_fetch_command(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri,
                      const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
 {
     json_t *list = json_object_get(f->work->commands, uri->word);

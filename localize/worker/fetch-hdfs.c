@@ -376,7 +376,7 @@ static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const stru
     return 0;
 }
 
-int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
+int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri, int fd,
                   char **ret_message)
 {
     struct nm_hdfs_query q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd,

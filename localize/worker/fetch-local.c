@@ -46,7 +46,7 @@ static uint64_t modified_msec(const struct stat *st)
 
 /* Opens the source, and checks time and mode of the open file, so that the source can't be replaced between the check
  * and the copy. */
-int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message)
+int nm_fetch_local(const struct nm_work_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message)
 {
     /* O_NONBLOCK: a FIFO must not block the worker */
     _cleanup_close_ int fd = open(uri->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -15,7 +15,7 @@
 #define MAX_PAUSE_USEC (16 * NM_USEC_PER_SEC)
 
 /* Compares to the millisecond. Refuses older files as well as newer files, as Hadoop does. */
-int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message)
+int nm_fetch_check_time(const struct nm_work_resource *res, uint64_t modified_msec, char **ret_message)
 {
     if (modified_msec == res->timestamp_msec)
         return 0;

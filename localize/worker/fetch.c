@@ -21,7 +21,7 @@ static int refused(long status, char **ret_message)
                                                     : "");
 }
 
-int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, char **ret_message)
+int nm_fetch_http(struct nm_fetch *f, const struct nm_work_resource *res, int fd, char **ret_message)
 {
     const struct nm_http_request request = {
         .url = res->uri,
@@ -47,7 +47,7 @@ int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, cha
 
 /* The arguments of an attempt. */
 struct wanted {
-    const struct nm_resource *res;
+    const struct nm_work_resource *res;
     const struct nm_uri *uri;
     int fd;
 };
@@ -65,7 +65,7 @@ static int attempt(struct nm_fetch *f, void *what, char **ret_message)
 
 /* Fetches into a new file. O_EXCL: the directory is new and only this process uses it, so an existing file is an
  * error. */
-static int fetch_file(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
+static int fetch_file(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri,
                       const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
 {
     _cleanup_close_ int fd = openat(to->dir_fd, to->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -85,8 +85,8 @@ static int fetch_file(struct nm_fetch *f, const struct nm_resource *res, const s
     return 0;
 }
 
-int nm_fetch(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, const struct nm_fetch_to *to,
-             int *ret_fd, bool *ret_is_ours, char **ret_message)
+int nm_fetch(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri,
+             const struct nm_fetch_to *to, int *ret_fd, bool *ret_is_ours, char **ret_message)
 {
     int r;
 
@@ -102,7 +102,7 @@ int nm_fetch(struct nm_fetch *f, const struct nm_resource *res, const struct nm_
     return r;
 }
 
-int nm_fetch_tree(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd, int to_fd,
+int nm_fetch_tree(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri, int fd, int to_fd,
                   uint64_t *ret_bytes, char **ret_message)
 {
     struct nm_fetch_tree t = {.fetch = f, .is_public = res->is_public};

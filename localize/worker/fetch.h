@@ -36,31 +36,31 @@ struct nm_fetch_to {
  * directory, and `to` doesn't exist; *ret_fd is set only for a directory of this host. On failure returns -errno, and
  * the end of a sentence.
  */
-int nm_fetch(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, const struct nm_fetch_to *to,
-             int *ret_fd, bool *ret_is_ours, char **ret_message);
+int nm_fetch(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri,
+             const struct nm_fetch_to *to, int *ret_fd, bool *ret_is_ours, char **ret_message);
 
 /* Copies the contents of a source that is a directory into the empty directory to_fd, whose mode the caller sets. fd:
  * the descriptor of nm_fetch(). *ret_message continues the source's name: "/sub/file: ...", or ": ...". */
-int nm_fetch_tree(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd, int to_fd,
+int nm_fetch_tree(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri, int fd, int to_fd,
                   uint64_t *ret_bytes, char **ret_message);
 
 /* ---- for the files fetch*.c ------------------------------------------------------------------ */
 
 /* Opens a file or directory of this host. The caller owns *ret_fd. */
-int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message);
+int nm_fetch_local(const struct nm_work_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message);
 
 /* Fetch the whole resource into the empty file fd. The caller tries again if the failure is temporary
  * (nm_http_may_pass). */
-int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, char **ret_message);
-int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
+int nm_fetch_http(struct nm_fetch *f, const struct nm_work_resource *res, int fd, char **ret_message);
+int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri, int fd,
                   char **ret_message);
 
 /* Runs the command that is configured for the URI's scheme, which creates the file. The caller owns *ret_fd. */
-int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
+int nm_fetch_command(struct nm_fetch *f, const struct nm_work_resource *res, const struct nm_uri *uri,
                      const struct nm_fetch_to *to, int *ret_fd, char **ret_message);
 
 /* Returns -ESTALE unless the source has the timestamp that was submitted with the job. */
-int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message);
+int nm_fetch_check_time(const struct nm_work_resource *res, uint64_t modified_msec, char **ret_message);
 
 /* Repeats the attempt until it succeeds, fails permanently, or the maximum number of attempts or the deadline is
  * reached. Returns the last attempt's result. */

@@ -21,7 +21,7 @@
 /* A target that is being created. */
 struct install {
     struct nm_fetch *fetch;
-    const struct nm_resource *res;
+    const struct nm_work_resource *res;
     struct nm_uri uri;
     int parent_fd;
     const char *base;  /* the target's name in its parent */
@@ -228,8 +228,8 @@ static int install_directory(struct install *p, int fd, char **ret_message)
 static int fill(struct install *p, char **ret_message)
 {
     const enum nm_archive_kind kind =
-        p->res->type == NM_RESOURCE_FILE ? NM_ARCHIVE_NONE : nm_archive_kind(p->uri.name);
-    const bool is_pattern = p->res->type == NM_RESOURCE_PATTERN && kind == NM_ARCHIVE_JAR;
+        p->res->type == NM_WORK_RESOURCE_FILE ? NM_ARCHIVE_NONE : nm_archive_kind(p->uri.name);
+    const bool is_pattern = p->res->type == NM_WORK_RESOURCE_PATTERN && kind == NM_ARCHIVE_JAR;
     const bool has_own_name = kind == NM_ARCHIVE_NONE && p->uri.scheme != NM_URI_OTHER;
     const char *file = has_own_name ? p->uri.name : FETCHED_FILE;
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
@@ -281,7 +281,7 @@ static int rename_to_target(const struct install *p)
 }
 
 /* Creates the target. The rename is the last step, so until then no file has a name that another process uses. */
-int nm_install(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
+int nm_install(struct nm_fetch *f, const struct nm_work_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
                char **ret_message)
 {
     _cleanup_(install_done) struct install p = INSTALL_NULL;

@@ -14,12 +14,12 @@
 
 struct nm_fetch;
 struct nm_report;
-struct nm_resource;
+struct nm_work_resource;
 
 /* Creates the target. *ret_bytes is the resource's size on the disk. *ret_is_listed: the resource is a directory, and a
  * list of its contents exists beside it. On failure *ret_message is a whole sentence (freed by the caller), and no
  * files are left. */
-int nm_install(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
+int nm_install(struct nm_fetch *f, const struct nm_work_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
                char **ret_message);
 
 /* Removes a target and the files of an unfinished nm_install(), and reports the progress of the removal. Succeeds if

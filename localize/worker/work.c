@@ -115,14 +115,15 @@ static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_mes
 }
 
 /* Reads the type, spelled as in YARN's protocol. */
-static int get_type(const char *word, enum nm_resource_type *ret)
+static int get_type(const char *word, enum nm_work_resource_type *ret)
 {
     static const char *const names[] = {
-        [NM_RESOURCE_FILE] = "FILE", [NM_RESOURCE_ARCHIVE] = "ARCHIVE", [NM_RESOURCE_PATTERN] = "PATTERN"};
+        [NM_WORK_RESOURCE_FILE] = "FILE", [NM_WORK_RESOURCE_ARCHIVE] = "ARCHIVE",
+        [NM_WORK_RESOURCE_PATTERN] = "PATTERN"};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
         if (nm_streq(word, names[i])) {
-            *ret = (enum nm_resource_type)i;
+            *ret = (enum nm_work_resource_type)i;
             return 0;
         }
     return -EBADMSG;
@@ -155,9 +156,9 @@ static int check_targets(json_t *list, const char *what, char **ret_message)
 
 /* Reads a resource strictly. nmd and its worker have the same version, so an unknown member is an error, which must be
  * reported before the first fetch. */
-static int get_resource(json_t *json, struct nm_resource *ret, char **ret_message)
+static int get_resource(json_t *json, struct nm_work_resource *ret, char **ret_message)
 {
-    struct nm_resource res = {0};
+    struct nm_work_resource res = {0};
     json_int_t timestamp;
     const char *type;
     json_error_t error;
@@ -172,7 +173,7 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
                        type);
     if (timestamp < 0)
         return nm_fail(ret_message, -EBADMSG, "%s: the timestamp is negative", res.uri);
-    if (res.pattern && res.type != NM_RESOURCE_PATTERN)
+    if (res.pattern && res.type != NM_WORK_RESOURCE_PATTERN)
         return nm_fail(ret_message, -EBADMSG, "%s: only the type PATTERN permits a pattern", res.uri);
     if (!is_target(res.target))
         return nm_fail(ret_message, -EBADMSG, "%s: the target is not an absolute path of a directory: %s", res.uri,

@@ -33,16 +33,16 @@
 #define NM_WORK_MAX_BYTES (4U << 20)
 #define NM_WORK_MAX_RESOURCES 8192U
 
-enum nm_resource_type {
-    NM_RESOURCE_FILE,
-    NM_RESOURCE_ARCHIVE,
-    NM_RESOURCE_PATTERN, /* a jar: the jar itself, and the jar's entries whose whole name matches */
+enum nm_work_resource_type {
+    NM_WORK_RESOURCE_FILE,
+    NM_WORK_RESOURCE_ARCHIVE,
+    NM_WORK_RESOURCE_PATTERN, /* a jar: the jar itself, and the jar's entries whose whole name matches */
 };
 
 /* The work owns all strings. */
-struct nm_resource {
+struct nm_work_resource {
     const char *uri;
-    enum nm_resource_type type;
+    enum nm_work_resource_type type;
     const char *pattern;     /* only for the type PATTERN; NULL if all entries match */
     uint64_t timestamp_msec; /* mtime of the source when the job was submitted */
     bool is_public;          /* all users share the resource, so all users must be allowed to read the source */
@@ -70,7 +70,7 @@ struct nm_work {
     const char *ca_file; /* PEM: CA certificates for name nodes and data nodes; NULL: the system's */
     struct nm_work_limits limits;
     json_t *removals, *checks; /* absolute paths; may be NULL */
-    struct nm_resource *resources;
+    struct nm_work_resource *resources;
     size_t n_resources;
 };
 

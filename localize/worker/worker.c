@@ -71,7 +71,7 @@ static void limit_self(const struct nm_work_limits *limits)
     (void)umask(022);
 }
 
-static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
+static bool do_resource(struct nm_fetch *f, const struct nm_work_resource *res)
 {
     _cleanup_free_ char *message = NULL;
     bool is_listed = false;

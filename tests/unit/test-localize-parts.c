@@ -44,11 +44,11 @@ static void test_a_work_list_is_parsed(void **state)
     assert_int_equal(work.limits.entries, 1000000);
     assert_int_equal(work.n_resources, 2);
     assert_string_equal(work.resources[0].uri, "file:/a");
-    assert_int_equal(work.resources[0].type, NM_RESOURCE_FILE);
+    assert_int_equal(work.resources[0].type, NM_WORK_RESOURCE_FILE);
     assert_int_equal(work.resources[0].timestamp_msec, 5);
     assert_false(work.resources[0].is_public);
     assert_null(work.resources[0].pattern);
-    assert_int_equal(work.resources[1].type, NM_RESOURCE_PATTERN);
+    assert_int_equal(work.resources[1].type, NM_WORK_RESOURCE_PATTERN);
     assert_string_equal(work.resources[1].pattern, ".*");
     assert_true(work.resources[1].is_public);
 }
