@@ -27,7 +27,7 @@
 /* Rate limit for the lines of a worker's report. On average a worker may write two lines in each report interval. The
  * burst limit is LINES_AT_ONCE, the number of lines that fit into the pipe while nmd is delayed, plus LINES_OF_EACH for
  * each resource. */
-#define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
+#define LINE_USEC (NM_WORKER_REPORT_INTERVAL_USEC / 2)
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U
 
@@ -36,7 +36,7 @@ struct nm_job {
     pid_t pid; /* 0: the process has been reaped */
     int pidfd, lines_fd;
     sd_event_source *lines_source, *end_source;
-    char line[NM_REPORT_LINE_MAX_BYTES + 1];
+    char line[NM_WORKER_REPORT_LINE_MAX_BYTES + 1];
     size_t size;
     uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines, in time; paid_usec: last update of the
                                                           allowance */

@@ -25,7 +25,7 @@
  * only once a day. */
 #define CHECKED_USEC (10 * NM_USEC_PER_SEC)
 /* Half of a worker's own interval, because the intervals between the arrivals of lines vary. */
-#define REPORT_USEC (NM_REPORT_INTERVAL_USEC / 2)
+#define REPORT_USEC (NM_WORKER_REPORT_INTERVAL_USEC / 2)
 #define NO_ENTRY UINT64_MAX /* the id for removals of paths that aren't in the cache (nm_localizer_remove()) */
 
 /* ---- results of batches ---- */

@@ -23,8 +23,8 @@
 
 #include "util/macros.h"
 
-#define NM_REPORT_INTERVAL_USEC UINT64_C(250000)
-#define NM_REPORT_LINE_MAX_BYTES 4096U
+#define NM_WORKER_REPORT_INTERVAL_USEC UINT64_C(250000)
+#define NM_WORKER_REPORT_LINE_MAX_BYTES 4096U
 #define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* time limit for one resource, unless the work contains another
                                                            limit */
 

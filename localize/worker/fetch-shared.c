@@ -29,7 +29,7 @@ void nm_fetch_progress(void *userdata, uint64_t bytes, uint64_t total_bytes)
 {
     struct nm_fetch *f = userdata;
 
-    nm_report_progress(f->report, "fetching", bytes, total_bytes);
+    nm_worker_report_progress(f->report, "fetching", bytes, total_bytes);
 }
 
 static void pause_usec(uint64_t usec)

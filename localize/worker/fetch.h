@@ -13,7 +13,7 @@
 struct nm_fetch {
     const struct nm_work *work;
     struct nm_http *http;
-    struct nm_report *report;
+    struct nm_worker_report *report;
     size_t active;          /* index of the name node that answered last */
     uint64_t deadline_usec; /* deadline of the resource, by nm_now_usec() */
     char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes to be avoided, separated by commas */

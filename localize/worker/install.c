@@ -135,9 +135,9 @@ static int keep_file(struct install *p, int fd, const char *ours, int dir_fd, co
 /* Reports progress without a total, because the size that an archive declares can't be trusted. */
 static void report_unpacking(void *userdata, uint64_t bytes)
 {
-    struct nm_report *report = userdata;
+    struct nm_worker_report *report = userdata;
 
-    nm_report_progress(report, "unpacking", bytes, 0);
+    nm_worker_report_progress(report, "unpacking", bytes, 0);
 }
 
 static void report_listing(void *userdata)
@@ -315,10 +315,10 @@ int nm_install(struct nm_fetch *f, const struct nm_work_resource *res, uint64_t 
 
 static void report_removing(void *userdata)
 {
-    nm_report_progress(userdata, "removing", 0, 0);
+    nm_worker_report_progress(userdata, "removing", 0, 0);
 }
 
-int nm_uninstall(const char *target, struct nm_report *report, char **ret_message)
+int nm_uninstall(const char *target, struct nm_worker_report *report, char **ret_message)
 {
     _cleanup_free_ char *tmp = NULL, *copy = strdup(target);
     _cleanup_close_ int parent_fd = -EBADF;

@@ -13,7 +13,7 @@
 #include "util/macros.h"
 
 struct nm_fetch;
-struct nm_report;
+struct nm_worker_report;
 struct nm_work_resource;
 
 /* Creates the target. *ret_bytes is the resource's size on the disk. *ret_is_listed: the resource is a directory, and a
@@ -24,7 +24,7 @@ int nm_install(struct nm_fetch *f, const struct nm_work_resource *res, uint64_t 
 
 /* Removes a target and the files of an unfinished nm_install(), and reports the progress of the removal. Succeeds if
  * neither exists. */
-int nm_uninstall(const char *target, struct nm_report *report, char **ret_message);
+int nm_uninstall(const char *target, struct nm_worker_report *report, char **ret_message);
 
 /* ---- listing.c ------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct nm_report {
+struct nm_worker_report {
     int fd;
     const char *list; /* "resource", "removal" or "check" */
     size_t index;     /* index of the item in the list */
@@ -15,6 +15,7 @@ struct nm_report {
 };
 
 /* Reports progress if the last report is old enough. Most calls have no effect. */
-void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
-void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed);
-void nm_report_failed(struct nm_report *report, int error, const char *message);
+void nm_worker_report_progress(struct nm_worker_report *report, const char *state, uint64_t bytes,
+                               uint64_t total_bytes);
+void nm_worker_report_done(struct nm_worker_report *report, uint64_t bytes, bool is_listed);
+void nm_worker_report_failed(struct nm_worker_report *report, int error, const char *message);

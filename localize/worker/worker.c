@@ -79,26 +79,26 @@ static bool do_resource(struct nm_fetch *f, const struct nm_work_resource *res)
     int r = nm_install(f, res, &bytes, &is_listed, &message);
 
     if (r < 0)
-        nm_report_failed(f->report, r, message ? message : strerror(-r));
+        nm_worker_report_failed(f->report, r, message ? message : strerror(-r));
     else
-        nm_report_done(f->report, bytes, is_listed);
+        nm_worker_report_done(f->report, bytes, is_listed);
     return r >= 0;
 }
 
 /* Executes a removal. Removals are executed before fetches, because they make room. */
-static bool do_removal(struct nm_report *report, const char *target)
+static bool do_removal(struct nm_worker_report *report, const char *target)
 {
     _cleanup_free_ char *message = NULL;
     int r = nm_uninstall(target, report, &message);
 
     if (r < 0)
-        nm_report_failed(report, r, message ? message : strerror(-r));
+        nm_worker_report_failed(report, r, message ? message : strerror(-r));
     else
-        nm_report_done(report, 0, false);
+        nm_worker_report_done(report, 0, false);
     return r >= 0;
 }
 
-static bool do_removals(struct nm_report *report, json_t *targets)
+static bool do_removals(struct nm_worker_report *report, json_t *targets)
 {
     bool all = true;
     json_t *target;
@@ -112,7 +112,7 @@ static bool do_removals(struct nm_report *report, json_t *targets)
 
 /* Executes the checks, which share one time limit because a container waits for all of them. If a check needs less
  * time, the remaining time can be used for the next checks. */
-static bool do_checks(struct nm_report *report, json_t *targets)
+static bool do_checks(struct nm_worker_report *report, json_t *targets)
 {
     const uint64_t end_usec = nm_now_usec() + NM_LISTING_CHECK_USEC;
     bool all = true;
@@ -126,9 +126,9 @@ static bool do_checks(struct nm_report *report, json_t *targets)
         int r = nm_listing_check(json_string_value(target), now_usec + usec, &message);
 
         if (r == NM_LISTING_E_BROKEN)
-            nm_report_failed(report, -ESTALE, message ?: "a file is missing");
+            nm_worker_report_failed(report, -ESTALE, message ?: "a file is missing");
         else
-            nm_report_done(report, 0, false);
+            nm_worker_report_done(report, 0, false);
         all = all && r != NM_LISTING_E_BROKEN;
     }
     return all;
@@ -153,7 +153,7 @@ enum nm_worker_status nm_worker_run(int work_fd, int report_fd)
 {
     _cleanup_(nm_work_done) struct nm_work work = {0};
     _cleanup_(nm_http_freep) struct nm_http *http = NULL;
-    struct nm_report report = {.fd = report_fd};
+    struct nm_worker_report report = {.fd = report_fd};
     struct nm_fetch fetch = {.work = &work, .report = &report};
     bool all;
 
