@@ -254,8 +254,8 @@ static int print_report(const struct nm_sim_options *o, const struct nm_workload
     bool compare = o->verb == NM_SIM_COMPARE;
 
     if (o->json) {
-        json_t *j = nm_report_to_json(load, compare ? results : results + 1, compare ? n : 1,
-                                      &results[0]);
+        json_t *j = nm_sim_report_to_json(load, compare ? results : results + 1, compare ? n : 1,
+                                          &results[0]);
 
         if (!j)
             return fail("the report", -ENOMEM, NULL);
@@ -263,9 +263,9 @@ static int print_report(const struct nm_sim_options *o, const struct nm_workload
         putchar('\n');
         json_decref(j);
     } else if (compare) {
-        nm_report_compare(load, cases, results, n, stdout);
+        nm_sim_report_compare(load, cases, results, n, stdout);
     } else if (!o->jobs) {
-        nm_report_print(load, &results[1], &results[0], stdout);
+        nm_sim_report_print(load, &results[1], &results[0], stdout);
     }
     return 0;
 }

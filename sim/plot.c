@@ -130,7 +130,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
 
         fprintf(f, "%zu ", i);
         put_title(f, r->name);
-        fprintf(f, " %g %g %g %d\n", nm_report_gain(r, &results[0]), nm_sim_lost_share(r) * 100,
+        fprintf(f, " %g %g %g %d\n", nm_sim_report_gain(r, &results[0]), nm_sim_lost_share(r) * 100,
                 r->jobs[NM_OPPORTUNISTIC].wait_mean_usec / unit,
                 (int)strtol(colours[colour] + 1, NULL, 16));
     }
@@ -245,7 +245,7 @@ static void put_bar_panels(FILE *f, const struct nm_sim_result *results, size_t 
     char title[64];
 
     for (size_t i = 0; i < n; i++) {
-        gain = fmax(gain, nm_report_gain(&results[i], &results[0]));
+        gain = fmax(gain, nm_sim_report_gain(&results[i], &results[0]));
         lost = fmax(lost, nm_sim_lost_share(&results[i]) * 100);
     }
     (void)snprintf(title, sizeof title, "mean wait in the queue, %s", scale.unit);

@@ -18,7 +18,7 @@
 
 /* Returns the main figure: the useful CPU time of both types. Opportunistic work that only replaces guaranteed work
  * doesn't increase this figure. */
-double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off)
+double nm_sim_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     double base = nm_sim_useful_work(off);
 
@@ -132,7 +132,7 @@ static void print_work(const struct nm_sim_result *r, const struct nm_sim_result
 
     fprintf(f, "\n  useful work    %s", cpu_time(nm_sim_useful_work(r), work, sizeof work));
     if (off)
-        fprintf(f, ", %.2f times that with over-allocation off", nm_report_gain(r, off));
+        fprintf(f, ", %.2f times that with over-allocation off", nm_sim_report_gain(r, off));
     if (r->oracle_cpu_sec > 0)
         fprintf(f,
                 "\n  oracle         %.1f %% of the opportunistic work that is possible with knowledge of the future",
@@ -192,8 +192,8 @@ static void print_speed(const struct nm_sim_result *results, size_t n, FILE *f)
             per_sec(rounds, usec) / 1e3, per_sec(decisions, usec) / 1e6);
 }
 
-void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
-                     const struct nm_sim_result *off, FILE *f)
+void nm_sim_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
+                         const struct nm_sim_result *off, FILE *f)
 {
     print_node(load, r, f);
     print_use(r, f);
@@ -238,7 +238,7 @@ static void print_narrow_row(const struct nm_sim_result *r, const struct nm_sim_
     fprintf(f, "%-*s %3.0f%% %3.0f%% %5.2f%% %5" PRIu64 " %6s %5" PRIu64 " %5s %5.1f%% %5.2f%s\n",
             width, r->name, r->memory_mean * 100, r->cpu_mean * 100, r->memory_over_beta * 100,
             o->done, duration(o->wait_mean_usec, wait, sizeof wait), r->n_kills,
-            oom_kills(r, oom, sizeof oom), nm_sim_lost_share(r) * 100, nm_report_gain(r, off),
+            oom_kills(r, oom, sizeof oom), nm_sim_lost_share(r) * 100, nm_sim_report_gain(r, off),
             alarm_of(r));
 }
 
@@ -256,7 +256,7 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
             duration(g->wait_mean_usec, wait[0], sizeof wait[0]), g->slowdown_mean, o->done,
             duration(o->wait_mean_usec, wait[1], sizeof wait[1]), o->slowdown_mean, r->n_pauses,
             r->n_kills, oom_kills(r, oom, sizeof oom), nm_sim_lost_share(r) * 100,
-            nm_report_gain(r, off), alarm_of(r));
+            nm_sim_report_gain(r, off), alarm_of(r));
 }
 
 /* Returns whether guaranteed containers aren't harmed. Some lost opportunistic work is acceptable. */
@@ -358,8 +358,8 @@ static void print_assumptions(const struct nm_sim_result *results, size_t n, FIL
                 off->jobs[NM_OPPORTUNISTIC].submitted, fewest);
 }
 
-void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
-                       const struct nm_sim_result *results, size_t n, FILE *f)
+void nm_sim_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
+                           const struct nm_sim_result *results, size_t n, FILE *f)
 {
     int width = name_width(results, n);
     bool narrow = is_narrow(f, width);
@@ -465,12 +465,12 @@ static json_t *result_to_json(const struct nm_sim_result *r, const struct nm_sim
         (void)json_object_set_new(j, "first_violation", json_string(r->first_violation));
     if (j && off)
         (void)json_object_set_new(j, "useful_work_ratio",
-                                  json_real(rounded(nm_report_gain(r, off))));
+                                  json_real(rounded(nm_sim_report_gain(r, off))));
     return j;
 }
 
-json_t *nm_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
-                          size_t n, const struct nm_sim_result *off)
+json_t *nm_sim_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
+                              size_t n, const struct nm_sim_result *off)
 {
     json_t *cases = json_array();
 

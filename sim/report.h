@@ -9,18 +9,18 @@
 #include "sim/replay.h"
 
 /* Prints one replay. off: the replay of this workload with over-allocation off, or NULL. */
-void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
-                     const struct nm_sim_result *off, FILE *f);
+void nm_sim_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
+                         const struct nm_sim_result *off, FILE *f);
 /* Prints several replays side by side, and the settings that their names stand for. The first replay has
  * over-allocation off. */
-void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
-                       const struct nm_sim_result *results, size_t n, FILE *f);
+void nm_sim_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
+                           const struct nm_sim_result *results, size_t n, FILE *f);
 /* Returns the replays as {"workload": {...}, "cases": [...]}. Returns NULL if memory ran out. off may be NULL. */
-json_t *nm_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
-                          size_t n, const struct nm_sim_result *off);
+json_t *nm_sim_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
+                              size_t n, const struct nm_sim_result *off);
 
 /* Returns the useful work relative to that of `off`; 0 if `off` has no useful work. */
-double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off);
+double nm_sim_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off);
 
 /* ---- plot.c ---------------------------------------------------------------------------------- */
 
