@@ -9,7 +9,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/master-key.c %D%/master-key.h \
 	%D%/state-dir.c %D%/state-dir.h \
 	%D%/port.c %D%/port.h \
-	%D%/report.c %D%/report.h \
+	%D%/heartbeat.c %D%/heartbeat.h \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h \

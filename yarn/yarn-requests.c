@@ -37,8 +37,8 @@ static void limit_queue(struct nm_yarn *y)
 
     nm_manager_get_status(y->manager, &s);
     nm_manager_set_queue_limit(y->manager, NM_YARN_OWNER,
-                               nm_report_queue_limit(&y->memory, y->state.queue_max_length,
-                                                     y->state.queue_max_wait_msec, s.opportunistic_running));
+                               nm_yarn_heartbeat_queue_limit(&y->memory, y->state.queue_max_length,
+                                                             y->state.queue_max_wait_msec, s.opportunistic_running));
 }
 
 /* Resets the state after a registration. Some ResourceManagers ignore the health in a registration. A ResourceManager
@@ -130,9 +130,9 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
     if (!nm_yarn_launcher_has_good_dirs(y->services->launcher))
-        nm_report_set_out(&y->report, y->disks_trouble);
+        nm_yarn_heartbeat_set_out(&y->report, y->disks_trouble);
     else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
-        nm_report_set_out(&y->report, "draining: requested on this node (nmctl drain), and no container of the "
+        nm_yarn_heartbeat_set_out(&y->report, "draining: requested on this node (nmctl drain), and no container of the "
                                       "cluster is left; run nmctl undrain to accept containers again");
 }
 
@@ -144,7 +144,7 @@ static void make_report(struct nm_yarn *y)
     nm_manager_get_status(y->manager, &s);
     is_draining = s.state == NM_NODE_DRAINING;
     check_disks(y, &s);
-    nm_report_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());
+    nm_yarn_heartbeat_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());
     check_use(y, is_draining);
     y->report.status.node = &y->id;
     y->report.status.has_response_id = 1;

@@ -11,7 +11,7 @@
 
 #include "rpc/hadoop/client.h"
 #include "yarn/node-services.h"
-#include "yarn/report.h"
+#include "yarn/heartbeat.h"
 #include "yarn/resolve.h"
 #include "yarn/state.h"
 #include "yarn/yarn.h"
@@ -44,8 +44,8 @@ struct nm_yarn {
     uint64_t due_usec;        /* when the timer fires; 0 while the step is in progress */
     bool has_change;          /* a change was reported by nm_yarn_step_on_change() since the last heartbeat began */
     bool repeats;             /* the current heartbeat was already sent before */
-    struct nm_report_memory memory;
-    struct nm_report report;
+    struct nm_yarn_heartbeat_memory memory;
+    struct nm_yarn_heartbeat report;
     int64_t own_memory_mib; /* nmd's own value for the node's size, as sent with the last registration */
     int32_t own_vcores;
     struct nm_yarn_size size_passed_on; /* the size last passed on to the manager */

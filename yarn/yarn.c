@@ -26,19 +26,19 @@ static void on_event(const struct nm_event *e, void *userdata)
     const struct nm_container *c = e->container;
 
     if (e->kind == NM_EVENT_STATE && e->to == NM_RUNNING && c->view.type == NM_OPPORTUNISTIC)
-        nm_report_note_start(&y->memory);
+        nm_yarn_heartbeat_note_start(&y->memory);
     if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->exit_cause == NM_REASON_WAITED_TOO_LONG)
-        nm_report_note_given_back(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
+        nm_yarn_heartbeat_note_given_back(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
     if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->view.type == NM_OPPORTUNISTIC &&
         c->started_realtime_usec > 0 && (c->exit_reason == NM_EXIT_EXITED || c->exit_reason == NM_EXIT_SIGNALED))
-        nm_report_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
+        nm_yarn_heartbeat_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
 }
 
 static bool on_no_room(void *userdata)
 {
     struct nm_yarn *y = userdata;
 
-    return nm_report_note_refused(&y->memory, nm_now_usec());
+    return nm_yarn_heartbeat_note_refused(&y->memory, nm_now_usec());
 }
 
 /* Returns whether nmd's own HTTP server uses the port of the node's web pages. In that case the node reports the

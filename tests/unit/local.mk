@@ -40,7 +40,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
 	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
-	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-report \
+	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-range \

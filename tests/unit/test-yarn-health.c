@@ -53,7 +53,7 @@ static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
     began_usec = nm_now_usec();
     nm_yarn_dirs_schedule_check(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_unhealthy);
-    assert_in_range(nm_now_usec() - began_usec, 0, NM_REPORT_UNHEALTHY_USEC - 1);
+    assert_in_range(nm_now_usec() - began_usec, 0, NM_YARN_HEARTBEAT_UNHEALTHY_USEC - 1);
     assert_begins(w->health, "0 of 1 yarn.nodemanager.local-dirs are good; ");
     tracker_run_beats(w, 2);
     assert_true(w->yarn->services->node->reported_unhealthy);

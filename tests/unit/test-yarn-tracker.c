@@ -474,7 +474,7 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
     w->add_actions = add_end_actions;
     tracker_run_until(w, got_no_container);
     w->container_state = 0;
-    w->yarn->memory.no_room_reported_usec -= NM_REPORT_IN_FLIGHT_USEC;
+    w->yarn->memory.no_room_reported_usec -= NM_YARN_HEARTBEAT_IN_FLIGHT_USEC;
     start_one(w, &target, true, 64);
     tracker_run_until(w, has_received_end);
     assert_int_equal(w->exit_status, NM_YARN_INVALID);

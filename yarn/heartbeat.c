@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See report.h. The units are YARN's: memory is in MiB, but in GiB for opportunistic containers. CPU is a number of
+/* See heartbeat.h. The units are YARN's: memory is in MiB, but in GiB for opportunistic containers. CPU is a number of
  * vcores. */
 
-#include "yarn/report.h"
+#include "yarn/heartbeat.h"
 
 #include <math.h>
 
 #define NEWEST_RUN_SHARE 0.125
 
-void nm_report_note_run(struct nm_report_memory *m, uint64_t usec)
+void nm_yarn_heartbeat_note_run(struct nm_yarn_heartbeat_memory *m, uint64_t usec)
 {
     double share = NM_MAX(1.0 / (double)(m->n_runs + 1), NEWEST_RUN_SHARE);
 
@@ -17,25 +17,25 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec)
     m->n_runs++;
 }
 
-void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec)
+void nm_yarn_heartbeat_note_given_back(struct nm_yarn_heartbeat_memory *m, uint64_t now_usec, uint64_t usec)
 {
     if (now_usec >= m->no_room_until_usec)
         m->no_room_reported_usec = 0;
     m->no_room_until_usec = NM_MAX(m->no_room_until_usec, now_usec + usec);
 }
 
-bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec)
+bool nm_yarn_heartbeat_note_refused(struct nm_yarn_heartbeat_memory *m, uint64_t now_usec)
 {
-    nm_report_note_given_back(m, now_usec, NM_REPORT_NO_ROOM_USEC);
-    return m->no_room_reported_usec > 0 && now_usec - m->no_room_reported_usec >= NM_REPORT_IN_FLIGHT_USEC;
+    nm_yarn_heartbeat_note_given_back(m, now_usec, NM_YARN_HEARTBEAT_NO_ROOM_USEC);
+    return m->no_room_reported_usec > 0 && now_usec - m->no_room_reported_usec >= NM_YARN_HEARTBEAT_IN_FLIGHT_USEC;
 }
 
-void nm_report_note_start(struct nm_report_memory *m)
+void nm_yarn_heartbeat_note_start(struct nm_yarn_heartbeat_memory *m)
 {
     m->no_room_until_usec = 0;
 }
 
-int32_t nm_report_wait_msec(const struct nm_report_memory *m, uint32_t queued, uint32_t running)
+int32_t nm_yarn_heartbeat_wait_msec(const struct nm_yarn_heartbeat_memory *m, uint32_t queued, uint32_t running)
 {
     double msec;
 
@@ -47,8 +47,8 @@ int32_t nm_report_wait_msec(const struct nm_report_memory *m, uint32_t queued, u
     return msec < INT32_MAX ? (int32_t)msec : INT32_MAX;
 }
 
-uint32_t nm_report_queue_limit(const struct nm_report_memory *m, int32_t max_length, int32_t max_wait_msec,
-                               uint32_t running)
+uint32_t nm_yarn_heartbeat_queue_limit(const struct nm_yarn_heartbeat_memory *m, int32_t max_length,
+                                       int32_t max_wait_msec, uint32_t running)
 {
     double n;
 
@@ -70,8 +70,8 @@ static int32_t mib(uint64_t bytes)
     return whole(bytes / NM_MIB);
 }
 
-static void make_health(struct nm_report *r, struct nm_report_memory *m, const struct nm_status *s, uint64_t now_usec,
-                        uint64_t realtime_usec)
+static void make_health(struct nm_yarn_heartbeat *r, struct nm_yarn_heartbeat_memory *m, const struct nm_status *s,
+                        uint64_t now_usec, uint64_t realtime_usec)
 {
     bool healthy = s->healthy;
 
@@ -79,7 +79,7 @@ static void make_health(struct nm_report *r, struct nm_report_memory *m, const s
         m->unhealthy_since_usec = 0;
     else if (m->unhealthy_since_usec == 0)
         m->unhealthy_since_usec = now_usec;
-    if (!healthy && now_usec - m->unhealthy_since_usec < NM_REPORT_UNHEALTHY_USEC)
+    if (!healthy && now_usec - m->unhealthy_since_usec < NM_YARN_HEARTBEAT_UNHEALTHY_USEC)
         healthy = true;
     (void)snprintf(r->health_text, sizeof r->health_text, "%s", healthy ? "" : s->health_reason);
     r->health = (Yarn__Health)YARN__HEALTH__INIT;
@@ -100,7 +100,7 @@ static void make_use(Yarn__Utilization *u, uint64_t memory_bytes, uint64_t virtu
 
 /* Fills in the use of the node and of the containers. The virtual memory in the report is the RAM and swap in use.
  * Reserved address space isn't included, because it uses no memory. */
-static void make_uses(struct nm_report *r, const struct nm_status *s)
+static void make_uses(struct nm_yarn_heartbeat *r, const struct nm_status *s)
 {
     const struct nm_node_sample *n = &s->node;
     const struct nm_resources *by = s->used_by;
@@ -114,8 +114,8 @@ static void make_uses(struct nm_report *r, const struct nm_status *s)
     make_use(&r->containers_use, containers, containers, share * s->capacity_vcores_milli / 1000.0);
 }
 
-static void make_opportunistic(struct nm_report *r, struct nm_report_memory *m, const struct nm_status *s,
-                               uint32_t queue_capacity, uint64_t now_usec)
+static void make_opportunistic(struct nm_yarn_heartbeat *r, struct nm_yarn_heartbeat_memory *m,
+                               const struct nm_status *s, uint32_t queue_capacity, uint64_t now_usec)
 {
     const bool has_no_room = now_usec < m->no_room_until_usec;
     const bool takes_none = s->state == NM_NODE_DRAINING || has_no_room;
@@ -134,7 +134,7 @@ static void make_opportunistic(struct nm_report *r, struct nm_report_memory *m, 
     /* If the node accepts no containers, the report says that its queue is full. The ResourceManager reads the capacity
      * only once and sends at most capacity minus queue length. */
     o->wait_queue_length = whole(takes_none ? NM_MAX(s->queued, queue_capacity) : s->queued);
-    o->wait_msec = nm_report_wait_msec(m, s->queued, s->opportunistic_running);
+    o->wait_msec = nm_yarn_heartbeat_wait_msec(m, s->queued, s->opportunistic_running);
     o->queue_capacity = whole(queue_capacity);
 }
 
@@ -146,8 +146,8 @@ static void make_resource(Hadoop__Resource *r, uint64_t memory_bytes, uint64_t v
     r->vcores = whole(vcores);
 }
 
-void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struct nm_status *s,
-                    uint32_t queue_capacity, uint64_t now_usec, uint64_t realtime_usec)
+void nm_yarn_heartbeat_make(struct nm_yarn_heartbeat *r, struct nm_yarn_heartbeat_memory *m, const struct nm_status *s,
+                            uint32_t queue_capacity, uint64_t now_usec, uint64_t realtime_usec)
 {
     r->status = (Yarn__NodeStatus)YARN__NODE_STATUS__INIT;
     make_health(r, m, s, now_usec, realtime_usec);
@@ -163,7 +163,7 @@ void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struc
     r->status.opportunistic = &r->opportunistic;
 }
 
-void nm_report_set_out(struct nm_report *r, const char *why)
+void nm_yarn_heartbeat_set_out(struct nm_yarn_heartbeat *r, const char *why)
 {
     (void)snprintf(r->health_text, sizeof r->health_text, "%s", why);
     r->health.healthy = false;

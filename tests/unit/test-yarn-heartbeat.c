@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "yarn/report.h"
+#include "yarn/heartbeat.h"
 
 static struct nm_status some_status(void)
 {
@@ -35,11 +35,11 @@ static struct nm_status some_status(void)
 static void test_figures_have_the_units_of_hadoop(void **state)
 {
     struct nm_status s = some_status();
-    struct nm_report_memory memory = {0};
-    struct nm_report r;
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
 
     (void)state;
-    nm_report_make(&r, &memory, &s, 20, 1, 1700000000123456);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1, 1700000000123456);
     assert_int_equal(r.offered.memory, 8192);
     assert_int_equal(r.offered.vcores, 8);
     assert_int_equal(r.physical.memory, 16384);
@@ -59,7 +59,7 @@ static void test_figures_have_the_units_of_hadoop(void **state)
     assert_int_equal(r.status.opportunistic->queue_capacity, 20);
     assert_int_equal(r.status.health->reported_msec, 1700000000123);
     s.node.cpu_valid = false;
-    nm_report_make(&r, &memory, &s, 20, 1, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1, 1);
     assert_true(r.status.node_use->cpu < -0.99f);
 }
 
@@ -68,23 +68,23 @@ static void test_figures_have_the_units_of_hadoop(void **state)
 static void test_while_no_container_can_start_the_queue_is_reported_as_full(void **state)
 {
     struct nm_status s = some_status();
-    struct nm_report_memory memory = {0};
-    struct nm_report r;
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
 
     (void)state;
-    nm_report_note_given_back(&memory, 1000, 500);
-    nm_report_make(&r, &memory, &s, 20, 1499, 1);
+    nm_yarn_heartbeat_note_given_back(&memory, 1000, 500);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1499, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
     assert_int_equal(r.opportunistic.queued, 4);
     assert_int_equal(r.opportunistic.queue_capacity, 20);
-    nm_report_make(&r, &memory, &s, 20, 1500, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1500, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
-    nm_report_note_given_back(&memory, 1000, 500);
-    nm_report_note_start(&memory);
-    nm_report_make(&r, &memory, &s, 20, 1001, 1);
+    nm_yarn_heartbeat_note_given_back(&memory, 1000, 500);
+    nm_yarn_heartbeat_note_start(&memory);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1001, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
     s.state = NM_NODE_DRAINING;
-    nm_report_make(&r, &memory, &s, 20, 1001, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1001, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 }
 
@@ -92,42 +92,42 @@ static void test_while_no_container_can_start_the_queue_is_reported_as_full(void
  * the ResourceManager received it. Later containers were sent although the ResourceManager knows of the full queue. */
 static void test_after_a_refusal_the_queue_is_reported_as_full(void **state)
 {
-    const uint64_t arrived = 1000 + NM_REPORT_IN_FLIGHT_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
+    const uint64_t arrived = 1000 + NM_YARN_HEARTBEAT_IN_FLIGHT_USEC, long_enough = NM_YARN_HEARTBEAT_NO_ROOM_USEC;
     struct nm_status s = some_status();
-    struct nm_report_memory memory = {0};
-    struct nm_report r;
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
 
     (void)state;
-    assert_false(nm_report_note_refused(&memory, 900));
-    assert_false(nm_report_note_refused(&memory, arrived)); /* no heartbeat has reported the full queue yet */
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, 900));
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, arrived)); /* no heartbeat has reported the full queue yet */
     memory.no_room_until_usec = 900 + long_enough;
-    nm_report_make(&r, &memory, &s, 20, 1000, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, 1000, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
-    assert_false(nm_report_note_refused(&memory, 1000));
-    assert_false(nm_report_note_refused(&memory, arrived - 1));
-    nm_report_make(&r, &memory, &s, 20, arrived - 1, 1);
-    assert_true(nm_report_note_refused(&memory, arrived));
-    nm_report_make(&r, &memory, &s, 20, arrived + long_enough - 1, 1);
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, 1000));
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, arrived - 1));
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, arrived - 1, 1);
+    assert_true(nm_yarn_heartbeat_note_refused(&memory, arrived));
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, arrived + long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
     /* this heartbeat reports that the queue has room again */
-    nm_report_make(&r, &memory, &s, 20, arrived + long_enough, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, arrived + long_enough, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
-    assert_false(nm_report_note_refused(&memory, arrived + long_enough));
-    nm_report_make(&r, &memory, &s, 20, arrived + long_enough, 1);
-    nm_report_note_start(&memory); /* a start of a container also ends the report of a full queue */
-    assert_false(nm_report_note_refused(&memory, arrived + 2 * long_enough));
-    nm_report_make(&r, &memory, &s, 20, arrived + 3 * long_enough - 1, 1);
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, arrived + long_enough));
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, arrived + long_enough, 1);
+    nm_yarn_heartbeat_note_start(&memory); /* a start of a container also ends the report of a full queue */
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, arrived + 2 * long_enough));
+    nm_yarn_heartbeat_make(&r, &memory, &s, 20, arrived + 3 * long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
     /* A refusal doesn't shorten the time of a report that lasts longer. When a container is given back with a shorter
      * time, this doesn't shorten the time after a refusal either. */
-    memory = (struct nm_report_memory){.no_room_until_usec = 10 * long_enough};
-    assert_false(nm_report_note_refused(&memory, 1000));
+    memory = (struct nm_yarn_heartbeat_memory){.no_room_until_usec = 10 * long_enough};
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, 1000));
     assert_int_equal(memory.no_room_until_usec, 10 * long_enough);
     memory.no_room_until_usec = 0;
-    assert_false(nm_report_note_refused(&memory, 1000));
-    nm_report_note_given_back(&memory, 2000, 1);
+    assert_false(nm_yarn_heartbeat_note_refused(&memory, 1000));
+    nm_yarn_heartbeat_note_given_back(&memory, 2000, 1);
     assert_int_equal(memory.no_room_until_usec, 1000 + long_enough);
 }
 
@@ -135,12 +135,12 @@ static void test_after_a_refusal_the_queue_is_reported_as_full(void **state)
 static void test_without_a_sample_no_use_is_reported(void **state)
 {
     struct nm_status s = {0};
-    struct nm_report_memory memory = {0};
-    struct nm_report r;
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
     size_t size;
 
     (void)state;
-    nm_report_make(&r, &memory, &s, UINT32_MAX, 1, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, UINT32_MAX, 1, 1);
     assert_int_equal(r.status.node_use->memory_mib, 0);
     assert_true(r.status.containers_use->cpu >= 0);
     assert_int_equal(r.status.opportunistic->wait_msec, 0);
@@ -152,80 +152,80 @@ static void test_without_a_sample_no_use_is_reported(void **state)
 static void test_the_health_of_the_node_is_reported(void **state)
 {
     struct nm_status s = some_status();
-    struct nm_report_memory memory = {0};
-    struct nm_report r;
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
     uint64_t now = 1000;
 
     (void)state;
     s.healthy = false;
     strcpy(s.health_reason, "the disk is full");
-    nm_report_make(&r, &memory, &s, 0, now, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now, 1);
     assert_true(r.status.health->healthy);
     assert_string_equal(r.status.health->report, "");
-    nm_report_make(&r, &memory, &s, 0, now + NM_REPORT_UNHEALTHY_USEC - 1, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now + NM_YARN_HEARTBEAT_UNHEALTHY_USEC - 1, 1);
     assert_true(r.status.health->healthy);
-    nm_report_make(&r, &memory, &s, 0, now + NM_REPORT_UNHEALTHY_USEC, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now + NM_YARN_HEARTBEAT_UNHEALTHY_USEC, 1);
     assert_false(r.status.health->healthy);
     assert_string_equal(r.status.health->report, "the disk is full");
     s.healthy = true;
-    nm_report_make(&r, &memory, &s, 0, now += 2 * NM_REPORT_UNHEALTHY_USEC, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now += 2 * NM_YARN_HEARTBEAT_UNHEALTHY_USEC, 1);
     assert_true(r.status.health->healthy);
     s.healthy = false;
-    nm_report_make(&r, &memory, &s, 0, now + 1, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now + 1, 1);
     assert_true(r.status.health->healthy);
 }
 
 static void test_a_reason_that_prevents_all_starts_is_reported_immediately(void **state)
 {
     struct nm_status s = some_status();
-    struct nm_report_memory memory = {0};
-    struct nm_report r;
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
 
     (void)state;
-    nm_report_make(&r, &memory, &s, 0, 1000, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, 1000, 1);
     assert_true(r.status.health->healthy);
-    nm_report_set_out(&r, "no directory is good");
+    nm_yarn_heartbeat_set_out(&r, "no directory is good");
     assert_false(r.status.health->healthy);
     assert_string_equal(r.status.health->report, "no directory is good");
-    nm_report_make(&r, &memory, &s, 0, 1001, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, 1001, 1);
     assert_true(r.status.health->healthy);
     assert_string_equal(r.status.health->report, "");
 }
 
 static void test_the_estimated_wait_in_the_queue_is_reported(void **state)
 {
-    struct nm_report_memory m = {0};
+    struct nm_yarn_heartbeat_memory m = {0};
 
     (void)state;
-    assert_int_equal(nm_report_wait_msec(&m, 0, 0), 0);
-    assert_int_equal(nm_report_wait_msec(&m, 1, 0), -1);
-    nm_report_note_run(&m, 10 * NM_USEC_PER_SEC);
-    nm_report_note_run(&m, 20 * NM_USEC_PER_SEC);
-    assert_int_equal(nm_report_wait_msec(&m, 0, 2), 0);
-    assert_int_equal(nm_report_wait_msec(&m, 4, 2), 30000);
-    assert_int_equal(nm_report_wait_msec(&m, 4, 0), 60000);
+    assert_int_equal(nm_yarn_heartbeat_wait_msec(&m, 0, 0), 0);
+    assert_int_equal(nm_yarn_heartbeat_wait_msec(&m, 1, 0), -1);
+    nm_yarn_heartbeat_note_run(&m, 10 * NM_USEC_PER_SEC);
+    nm_yarn_heartbeat_note_run(&m, 20 * NM_USEC_PER_SEC);
+    assert_int_equal(nm_yarn_heartbeat_wait_msec(&m, 0, 2), 0);
+    assert_int_equal(nm_yarn_heartbeat_wait_msec(&m, 4, 2), 30000);
+    assert_int_equal(nm_yarn_heartbeat_wait_msec(&m, 4, 0), 60000);
     for (unsigned i = 0; i < 100; i++)
-        nm_report_note_run(&m, NM_USEC_PER_SEC);
-    assert_in_range(nm_report_wait_msec(&m, 1, 1), 1000, 1010);
-    nm_report_note_run(&m, UINT64_MAX);
-    assert_int_equal(nm_report_wait_msec(&m, UINT32_MAX, 1), INT32_MAX);
+        nm_yarn_heartbeat_note_run(&m, NM_USEC_PER_SEC);
+    assert_in_range(nm_yarn_heartbeat_wait_msec(&m, 1, 1), 1000, 1010);
+    nm_yarn_heartbeat_note_run(&m, UINT64_MAX);
+    assert_int_equal(nm_yarn_heartbeat_wait_msec(&m, UINT32_MAX, 1), INT32_MAX);
 }
 
 static void test_the_limit_of_the_queue_is_reported(void **state)
 {
-    struct nm_report_memory m = {0};
+    struct nm_yarn_heartbeat_memory m = {0};
 
     (void)state;
-    assert_int_equal(nm_report_queue_limit(&m, -1, -1, 3), UINT32_MAX);
-    assert_int_equal(nm_report_queue_limit(&m, 0, -1, 3), 0);
-    assert_int_equal(nm_report_queue_limit(&m, 7, 1, 3), 7);
-    assert_int_equal(nm_report_queue_limit(&m, -1, 1000, 3), UINT32_MAX);
-    nm_report_note_run(&m, 10 * NM_USEC_PER_SEC);
-    assert_int_equal(nm_report_queue_limit(&m, -1, 60000, 2), 12);
-    assert_int_equal(nm_report_queue_limit(&m, -1, 60000, 0), 6);
-    assert_int_equal(nm_report_queue_limit(&m, -1, 9999, 1), 0);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, -1, 3), UINT32_MAX);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, 0, -1, 3), 0);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, 7, 1, 3), 7);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, 1000, 3), UINT32_MAX);
+    nm_yarn_heartbeat_note_run(&m, 10 * NM_USEC_PER_SEC);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, 60000, 2), 12);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, 60000, 0), 6);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, 9999, 1), 0);
     m.run_usec = 0;
-    assert_int_equal(nm_report_queue_limit(&m, -1, INT32_MAX, UINT32_MAX), UINT32_MAX);
+    assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, INT32_MAX, UINT32_MAX), UINT32_MAX);
 }
 
 int main(void)
@@ -241,5 +241,5 @@ int main(void)
         cmocka_unit_test(test_the_limit_of_the_queue_is_reported),
     };
 
-    return cmocka_run_group_tests_name("yarn-report", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("yarn-heartbeat", tests, NULL, NULL);
 }
