@@ -409,7 +409,8 @@ static const struct nm_wire_ops wire_ops = {.frame = on_frame, .ended = on_ended
 static int send_preamble(struct nm_hadoop_client *c)
 {
     const uint8_t preamble[] = {
-        'h', 'r', 'p', 'c', NM_FRAME_VERSION, 0, c->token ? NM_FRAME_AUTH_SASL : NM_FRAME_AUTH_NONE};
+        'h', 'r', 'p', 'c', NM_HADOOP_FRAME_VERSION, 0,
+        c->token ? NM_HADOOP_FRAME_AUTH_SASL : NM_HADOOP_FRAME_AUTH_NONE};
     struct nm_packet_frame *f = malloc(sizeof *f + sizeof preamble);
 
     if (!f)

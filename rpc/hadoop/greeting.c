@@ -55,25 +55,25 @@ int nm_greeting_preamble(struct nm_server_connection *c, struct nm_bytes start)
         send_text(c, http_answer);
         return 0;
     }
-    if (start.size < NM_FRAME_PREAMBLE_SIZE || start.data[4] != NM_FRAME_VERSION) {
+    if (start.size < NM_HADOOP_FRAME_PREAMBLE_SIZE || start.data[4] != NM_HADOOP_FRAME_VERSION) {
         nm_exception_set(&why, NM_EXCEPTION_FATAL_VERSION, NM_EXCEPTION_VERSION,
-                         "This server supports only version %d of Hadoop's RPC.", NM_FRAME_VERSION);
+                         "This server supports only version %d of Hadoop's RPC.", NM_HADOOP_FRAME_VERSION);
         nm_greeting_refuse(c, &why);
         return 0;
     }
     auth = start.data[6];
-    if (auth == NM_FRAME_AUTH_SASL) {
+    if (auth == NM_HADOOP_FRAME_AUTH_SASL) {
         c->phase = NM_SERVER_SASL;
         return c->server->o.lookup
                    ? nm_sasl_server_new(c->server->library, c->server->o.lookup, c->server->o.userdata, &c->sasl)
                    : 0;
     }
-    if (auth == NM_FRAME_AUTH_NONE && !c->server->o.lookup) {
+    if (auth == NM_HADOOP_FRAME_AUTH_NONE && !c->server->o.lookup) {
         c->phase = NM_SERVER_CONTEXT;
         return 0;
     }
     nm_exception_set(&why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_ACCESS,
-                     auth == NM_FRAME_AUTH_NONE
+                     auth == NM_HADOOP_FRAME_AUTH_NONE
                          ? "SIMPLE authentication is not enabled. Available: [TOKEN]"
                          : "Unknown authentication protocol; the preamble's last byte must be 0 or 0xdf.");
     nm_greeting_refuse(c, &why);

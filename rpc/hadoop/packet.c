@@ -108,27 +108,27 @@ int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_byt
 
 #define FIRST_ROOM 4096u
 
-void nm_frame_init(struct nm_frame *f, size_t max, struct nm_quota_account *account)
+void nm_hadoop_frame_init(struct nm_hadoop_frame *f, size_t max, struct nm_quota_account *account)
 {
     assert(!f->data && max > 0);
-    *f = (struct nm_frame){.max = max, .account = account};
+    *f = (struct nm_hadoop_frame){.max = max, .account = account};
 }
 
-void nm_frame_drop(struct nm_frame *f)
+void nm_hadoop_frame_drop(struct nm_hadoop_frame *f)
 {
     if (f->account && f->room > 0)
         nm_quota_account_give(f->account, f->room);
     free(f->data);
-    *f = (struct nm_frame){.max = f->max, .account = f->account};
+    *f = (struct nm_hadoop_frame){.max = f->max, .account = f->account};
 }
 
-bool nm_frame_begun(const struct nm_frame *f)
+bool nm_hadoop_frame_begun(const struct nm_hadoop_frame *f)
 {
     return f->n_head > 0;
 }
 
 /* Doubles the buffer, up to the announced size. */
-static int grow(struct nm_frame *f)
+static int grow(struct nm_hadoop_frame *f)
 {
     size_t room = NM_MIN(f->size, NM_MAX((size_t)FIRST_ROOM, 2 * f->room));
     uint8_t *data;
@@ -146,7 +146,7 @@ static int grow(struct nm_frame *f)
     return 0;
 }
 
-int nm_frame_want(struct nm_frame *f, uint8_t **ret_to, size_t *ret_size)
+int nm_hadoop_frame_want(struct nm_hadoop_frame *f, uint8_t **ret_to, size_t *ret_size)
 {
     if (f->n_head < sizeof f->head) {
         *ret_to = f->head + f->n_head;
@@ -164,7 +164,7 @@ int nm_frame_want(struct nm_frame *f, uint8_t **ret_to, size_t *ret_size)
     return 0;
 }
 
-static int got_head(struct nm_frame *f)
+static int got_head(struct nm_hadoop_frame *f)
 {
     uint32_t size;
 
@@ -175,7 +175,7 @@ static int got_head(struct nm_frame *f)
     return f->size > f->max ? -EMSGSIZE : 0;
 }
 
-int nm_frame_got(struct nm_frame *f, size_t n)
+int nm_hadoop_frame_got(struct nm_hadoop_frame *f, size_t n)
 {
     if (f->n_head < sizeof f->head) {
         assert(n <= sizeof f->head - f->n_head);
@@ -184,5 +184,5 @@ int nm_frame_got(struct nm_frame *f, size_t n)
     }
     assert(n <= f->room - f->n);
     f->n += n;
-    return f->n == f->size ? NM_FRAME_E_WHOLE : 0;
+    return f->n == f->size ? NM_HADOOP_FRAME_E_WHOLE : 0;
 }

@@ -46,17 +46,17 @@ int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_byt
 
 /* A connection begins with "hrpc", the version, an unused service class, and the authentication method: 0 (no
  * authentication) or SASL. */
-#define NM_FRAME_MAGIC "hrpc"
-#define NM_FRAME_VERSION 9
-#define NM_FRAME_AUTH_NONE 0x00
-#define NM_FRAME_AUTH_SASL 0xdf
-#define NM_FRAME_PREAMBLE_SIZE 7
+#define NM_HADOOP_FRAME_MAGIC "hrpc"
+#define NM_HADOOP_FRAME_VERSION 9
+#define NM_HADOOP_FRAME_AUTH_NONE 0x00
+#define NM_HADOOP_FRAME_AUTH_SASL 0xdf
+#define NM_HADOOP_FRAME_PREAMBLE_SIZE 7
 
 enum {
-    NM_FRAME_E_WHOLE = 1, /* data and size contain a frame; nm_frame_drop() starts the next frame */
+    NM_HADOOP_FRAME_E_WHOLE = 1, /* data and size contain a frame; nm_hadoop_frame_drop() starts the next frame */
 };
 
-struct nm_frame {
+struct nm_hadoop_frame {
     struct nm_quota_account *account; /* account charged for the memory, or NULL */
     size_t max;                 /* maximum length of a frame; longer frames are refused */
     uint8_t head[4];
@@ -66,16 +66,16 @@ struct nm_frame {
 };
 
 /* Initialize a reader, or reset it between two frames. */
-void nm_frame_init(struct nm_frame *f, size_t max, struct nm_quota_account *account);
-void nm_frame_drop(struct nm_frame *f);
+void nm_hadoop_frame_init(struct nm_hadoop_frame *f, size_t max, struct nm_quota_account *account);
+void nm_hadoop_frame_drop(struct nm_hadoop_frame *f);
 
 /* Returns whether some bytes of a frame have been received. */
-bool nm_frame_begun(const struct nm_frame *f);
+bool nm_hadoop_frame_begun(const struct nm_hadoop_frame *f);
 
 /* Returns the address at which to store the next bytes, and their maximum number. -ENOBUFS: the account has no bytes
  * left. */
-int nm_frame_want(struct nm_frame *f, uint8_t **ret_to, size_t *ret_size);
+int nm_hadoop_frame_want(struct nm_hadoop_frame *f, uint8_t **ret_to, size_t *ret_size);
 
-/* Reports that n bytes were stored. Returns 0 (incomplete), NM_FRAME_E_WHOLE, -EMSGSIZE (longer than max), or -EBADMSG
- * (length 0, which no peer sends). */
-int nm_frame_got(struct nm_frame *f, size_t n);
+/* Reports that n bytes were stored. Returns 0 (incomplete), NM_HADOOP_FRAME_E_WHOLE, -EMSGSIZE (longer than max), or
+ * -EBADMSG (length 0, which no peer sends). */
+int nm_hadoop_frame_got(struct nm_hadoop_frame *f, size_t n);

@@ -42,7 +42,7 @@ static Hadoop__RpcResponse response(const struct nm_protocol_id *id)
     r.call_id = (uint32_t)id->call;
     r.status = HADOOP__RPC_RESPONSE__STATUS__SUCCESS;
     r.has_ipc_version = r.has_client_id = r.has_retry_count = 1;
-    r.ipc_version = NM_FRAME_VERSION;
+    r.ipc_version = NM_HADOOP_FRAME_VERSION;
     r.client_id = client_id(id);
     r.retry_count = id->retry;
     return r;

@@ -230,7 +230,7 @@ static bool is_overdue(const struct nm_server_connection *c, uint64_t now)
         return since > ENDING_USEC + (nm_wire_is_sending(&c->wire) ? o->stall_usec : 0);
     if (c->phase != NM_SERVER_OPEN)
         return since > handshake_usec(c->server);
-    if (nm_frame_begun(&c->wire.in) && !c->wire.kept && !c->wire.paused)
+    if (nm_hadoop_frame_begun(&c->wire.in) && !c->wire.kept && !c->wire.paused)
         return nm_sub_u64(now, c->wire.begun_usec) > o->frame_usec;
     return c->n_calls == 0 && !nm_wire_is_sending(&c->wire) && !c->wire.kept && since > o->idle_usec;
 }

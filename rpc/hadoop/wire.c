@@ -151,7 +151,7 @@ static int drain(struct nm_wire *w, bool *ret_closed)
 
 static int read_preamble(struct nm_wire *w, bool *ret_closed)
 {
-    const unsigned magic = sizeof NM_FRAME_MAGIC - 1;
+    const unsigned magic = sizeof NM_HADOOP_FRAME_MAGIC - 1;
     ssize_t n = receive(w, w->preamble + w->n_preamble, sizeof w->preamble - w->n_preamble);
 
     *ret_closed = n == 0;
@@ -159,7 +159,7 @@ static int read_preamble(struct nm_wire *w, bool *ret_closed)
         return n == -EAGAIN ? 0 : (int)n;
     w->n_preamble += (unsigned)n;
     if (w->n_preamble == sizeof w->preamble ||
-        (w->n_preamble >= magic && memcmp(w->preamble, NM_FRAME_MAGIC, magic) != 0)) {
+        (w->n_preamble >= magic && memcmp(w->preamble, NM_HADOOP_FRAME_MAGIC, magic) != 0)) {
         struct nm_bytes start = {w->preamble, w->n_preamble};
 
         w->n_preamble = sizeof w->preamble;
@@ -177,7 +177,7 @@ static int whole(struct nm_wire *w)
         rearm(w);
         return 0;
     }
-    nm_frame_drop(&w->in);
+    nm_hadoop_frame_drop(&w->in);
     return r;
 }
 
@@ -192,19 +192,19 @@ static int read_frame(struct nm_wire *w, bool *ret_closed)
         size_t size;
         ssize_t n;
 
-        r = nm_frame_want(&w->in, &to, &size);
+        r = nm_hadoop_frame_want(&w->in, &to, &size);
         if (r < 0)
             return r;
         n = receive(w, to, size);
         *ret_closed = n == 0;
         if (n <= 0)
-            return n == -EAGAIN ? 0 : n < 0 ? (int)n : nm_frame_begun(&w->in) ? -ECONNRESET : 0;
-        if (!nm_frame_begun(&w->in))
+            return n == -EAGAIN ? 0 : n < 0 ? (int)n : nm_hadoop_frame_begun(&w->in) ? -ECONNRESET : 0;
+        if (!nm_hadoop_frame_begun(&w->in))
             w->begun_usec = nm_now_usec();
         sum += (size_t)n;
-        r = nm_frame_got(&w->in, (size_t)n);
+        r = nm_hadoop_frame_got(&w->in, (size_t)n);
     }
-    return r == NM_FRAME_E_WHOLE ? whole(w) : r;
+    return r == NM_HADOOP_FRAME_E_WHOLE ? whole(w) : r;
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -241,7 +241,7 @@ int nm_wire_init(struct nm_wire *w, const struct nm_wire_ops *ops, sd_event *eve
     w->out_end = &w->out;
     if (!ops->preamble)
         w->n_preamble = sizeof w->preamble;
-    nm_frame_init(&w->in, frame_max, account);
+    nm_hadoop_frame_init(&w->in, frame_max, account);
     r = sd_event_add_io(event, &w->io, fd, EPOLLIN, on_io, w);
     if (r >= 0)
         r = sd_event_source_set_priority(w->io, priority);
@@ -257,7 +257,7 @@ void nm_wire_done(struct nm_wire *w)
     if (!w->ops)
         return;
     w->ended = true;
-    nm_frame_drop(&w->in);
+    nm_hadoop_frame_drop(&w->in);
     while (w->out)
         drop_first(w);
     w->io = sd_event_source_disable_unref(w->io);
@@ -291,6 +291,6 @@ void nm_wire_resume(struct nm_wire *w)
 {
     assert(w->kept);
     w->kept = false;
-    nm_frame_drop(&w->in);
+    nm_hadoop_frame_drop(&w->in);
     rearm(w);
 }

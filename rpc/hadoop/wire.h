@@ -22,8 +22,8 @@ enum {
 struct nm_wire;
 
 struct nm_wire_ops {
-    /* Optional. Receives the first bytes of a connection: NM_FRAME_PREAMBLE_SIZE bytes, or at least four bytes if the
-     * connection doesn't begin with the magic. Returns 0, or -errno, which ends the wire. */
+    /* Optional. Receives the first bytes of a connection: NM_HADOOP_FRAME_PREAMBLE_SIZE bytes, or at least four bytes
+     * if the connection doesn't begin with the magic. Returns 0, or -errno, which ends the wire. */
     int (*preamble)(struct nm_wire *w, struct nm_bytes start);
     /* Receives the content of a frame. Returns 0, -errno or NM_WIRE_E_FRAME_IN_USE. */
     int (*frame)(struct nm_wire *w, struct nm_bytes packet);
@@ -36,8 +36,8 @@ struct nm_wire {
     struct nm_quota_account *account;
     sd_event_source *io;
     int fd, error;
-    struct nm_frame in;
-    uint8_t preamble[NM_FRAME_PREAMBLE_SIZE];
+    struct nm_hadoop_frame in;
+    uint8_t preamble[NM_HADOOP_FRAME_PREAMBLE_SIZE];
     unsigned n_preamble;
     struct nm_packet_frame *out, **out_end;
     bool kept, paused, finishing, ended;

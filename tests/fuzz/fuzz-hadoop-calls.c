@@ -97,7 +97,8 @@ static void send_after_header(struct session *s, int32_t call_id, struct nm_byte
 
 static void send_preamble(struct session *s)
 {
-    static const uint8_t right[NM_FRAME_PREAMBLE_SIZE] = {'h', 'r', 'p', 'c', NM_FRAME_VERSION, 0, NM_FRAME_AUTH_SASL};
+    static const uint8_t right[NM_HADOOP_FRAME_PREAMBLE_SIZE] = {'h', 'r', 'p', 'c', NM_HADOOP_FRAME_VERSION, 0,
+                                                                 NM_HADOOP_FRAME_AUTH_SASL};
     struct nm_bytes bytes = {right, sizeof right};
 
     if (wire_get_bytes(s->input, INPUT_PREAMBLE, 0, &bytes))

@@ -92,9 +92,9 @@ static bool take_preamble(struct hostile *h)
 {
     struct wire_out *in = &h->peer.in;
 
-    if (!h->greeted && in->size >= NM_FRAME_PREAMBLE_SIZE) {
-        in->size -= NM_FRAME_PREAMBLE_SIZE;
-        (void)memmove(in->data, in->data + NM_FRAME_PREAMBLE_SIZE, in->size);
+    if (!h->greeted && in->size >= NM_HADOOP_FRAME_PREAMBLE_SIZE) {
+        in->size -= NM_HADOOP_FRAME_PREAMBLE_SIZE;
+        (void)memmove(in->data, in->data + NM_HADOOP_FRAME_PREAMBLE_SIZE, in->size);
         h->greeted = true;
     }
     return h->greeted;
@@ -125,7 +125,7 @@ static struct wire_out response_to(const Hadoop__RpcRequest *request, struct nm_
 
     m.call_id = (uint32_t)request->call_id;
     m.has_ipc_version = m.has_client_id = 1;
-    m.ipc_version = NM_FRAME_VERSION;
+    m.ipc_version = NM_HADOOP_FRAME_VERSION;
     m.client_id = request->client_id;
     return peer_message(&m.base, more);
 }

@@ -20,11 +20,11 @@
 /* ---- frames ------------------------------------------------------------------------------- */
 
 /* Gives bytes to the frame as a socket does: at most at_most bytes, and not more than the reader requests. */
-static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t at_most)
+static int feed(struct nm_hadoop_frame *f, const uint8_t **data, size_t *size, size_t at_most)
 {
     size_t n;
     uint8_t *to;
-    int r = nm_frame_want(f, &to, &n);
+    int r = nm_hadoop_frame_want(f, &to, &n);
 
     if (r < 0)
         return r;
@@ -33,7 +33,7 @@ static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t a
     memcpy(to, *data, n);
     *data += n;
     *size -= n;
-    return nm_frame_got(f, n);
+    return nm_hadoop_frame_got(f, n);
 }
 
 /* Two frames arrive, split once at each byte, and then byte by byte. */
@@ -46,27 +46,27 @@ static void test_a_frame_may_be_split_at_each_byte(void **state)
     for (size_t cut = 0; cut <= sizeof wire; cut++) {
         const uint8_t *p = wire;
         size_t n_frames = 0, left = sizeof wire;
-        struct nm_frame f = {};
+        struct nm_hadoop_frame f = {};
 
-        nm_frame_init(&f, 5, NULL);
+        nm_hadoop_frame_init(&f, 5, NULL);
         while (left > 0) {
             size_t done = sizeof wire - left;
             int r = feed(&f, &p, &left, cut == 0 ? 1 : done < cut ? cut - done : left);
 
-            assert_true(r == 0 || r == NM_FRAME_E_WHOLE);
-            assert_true(nm_frame_begun(&f));
+            assert_true(r == 0 || r == NM_HADOOP_FRAME_E_WHOLE);
+            assert_true(nm_hadoop_frame_begun(&f));
             if (r == 0)
                 continue;
             assert_true(n_frames < 2);
             assert_true(nm_bytes_equal((struct nm_bytes){f.data, f.size}, frames[n_frames++]));
-            nm_frame_drop(&f);
-            assert_false(nm_frame_begun(&f));
+            nm_hadoop_frame_drop(&f);
+            assert_false(nm_hadoop_frame_begun(&f));
         }
         assert_int_equal(n_frames, 2);
     }
 }
 
-static int read_head(struct nm_frame *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+static int read_head(struct nm_hadoop_frame *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
     const uint8_t head[] = {a, b, c, d}, *p = head;
     size_t left = sizeof head;
@@ -76,18 +76,18 @@ static int read_head(struct nm_frame *f, uint8_t a, uint8_t b, uint8_t c, uint8_
 
 static void test_frames_with_an_invalid_length_are_refused(void **state)
 {
-    struct nm_frame f = {};
+    struct nm_hadoop_frame f = {};
 
     (void)state;
-    nm_frame_init(&f, 1000, NULL);
+    nm_hadoop_frame_init(&f, 1000, NULL);
     assert_int_equal(read_head(&f, 0, 0, 3, 0xe8), 0);
-    nm_frame_drop(&f);
+    nm_hadoop_frame_drop(&f);
     assert_int_equal(read_head(&f, 0, 0, 3, 0xe9), -EMSGSIZE);
-    nm_frame_drop(&f);
+    nm_hadoop_frame_drop(&f);
     assert_int_equal(read_head(&f, 0xff, 0xff, 0xff, 0xff), -EMSGSIZE);
-    nm_frame_drop(&f);
+    nm_hadoop_frame_drop(&f);
     assert_int_equal(read_head(&f, 0, 0, 0, 0), -EBADMSG);
-    nm_frame_drop(&f);
+    nm_hadoop_frame_drop(&f);
 }
 
 /* The header of a long frame does not allocate the frame's whole buffer. The account is charged as data arrives, and
@@ -96,7 +96,7 @@ static void test_the_buffer_of_a_frame_grows_as_data_arrives(void **state)
 {
     struct nm_quota_account *a;
     struct nm_quota *quota;
-    struct nm_frame f = {};
+    struct nm_hadoop_frame f = {};
     uint8_t *to;
     size_t n;
     int r;
@@ -104,18 +104,18 @@ static void test_the_buffer_of_a_frame_grows_as_data_arrives(void **state)
     (void)state;
     assert_int_equal(nm_quota_new(UINT64_C(256) << 10, &quota), 0);
     assert_int_equal(nm_quota_account_of(quota, "somebody", false, &a), 0);
-    nm_frame_init(&f, 64 << 20, a);
+    nm_hadoop_frame_init(&f, 64 << 20, a);
     assert_int_equal(read_head(&f, 2, 0, 0, 0), 0);
     assert_int_equal(nm_quota_account_bytes(a), 0);
-    while ((r = nm_frame_want(&f, &to, &n)) == 0) {
+    while ((r = nm_hadoop_frame_want(&f, &to, &n)) == 0) {
         memset(to, 1, n);
-        assert_int_equal(nm_frame_got(&f, n), 0);
+        assert_int_equal(nm_hadoop_frame_got(&f, n), 0);
         assert_true(nm_quota_account_bytes(a) <= 2 * f.n + 4096);
     }
     assert_int_equal(r, -ENOBUFS);
     assert_true(nm_quota_account_bytes(a) <= 64 << 10); /* accounts that aren't administrators share half of the quota,
                                                            and one account may use half of this */
-    nm_frame_drop(&f);
+    nm_hadoop_frame_drop(&f);
     assert_int_equal(nm_quota_account_bytes(a), 0);
     nm_quota_account_unref(a);
     nm_quota_free(quota);
