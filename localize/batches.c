@@ -37,7 +37,7 @@ struct nm_batch {
     struct nm_user_queue_item item; /* must be the first member: the addresses of item and batch are the same */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
-    struct nm_job *job; /* the running worker; NULL: the batch is waiting in its queue */
+    struct nm_localizer_job *job; /* the running worker; NULL: the batch is waiting in its queue */
     uid_t uid;
     gid_t gid;
     char *user, *account; /* account NULL: the first account with this uid */
@@ -154,7 +154,7 @@ static void report_failure(struct nm_batch *b, size_t i, uint64_t id,
 static void write_off(struct nm_batch *b, const char *message)
 {
     nm_user_queue_write_off(queue_of(b), &b->item);
-    nm_job_kill(b->job);
+    nm_localizer_job_kill(b->job);
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
             report_failure(b, i, b->entries[i].id, b->all->params.abandoned, message);
@@ -280,7 +280,7 @@ struct nm_batch *nm_batch_free(struct nm_batch *b)
     for (size_t i = 0; i < b->n; i++)
         if (b->entries[i].id != 0)
             end_entry(&b->entries[i]);
-    (void)nm_job_free(b->job);
+    (void)nm_localizer_job_free(b->job);
     json_decref(b->settings);
     json_decref(b->items);
     free(b->user);
@@ -394,7 +394,7 @@ static void report_end(const struct nm_batch *b, uint64_t id, const struct nm_wo
 
 /* Handles a report. The user controls the worker and can forge reports. Each id therefore gets only one result, and a
  * report can't give a result to ids of other batches. */
-static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, void *userdata)
+static void on_reply(struct nm_localizer_job *job, const struct nm_worker_reply *reply, void *userdata)
 {
     struct nm_batch *b = userdata;
     const struct nm_batches_params *p = &b->all->params;
@@ -440,7 +440,7 @@ static void fail_rest(struct nm_batch *b, const char *why)
     }
 }
 
-static void on_overran(struct nm_job *job, void *userdata)
+static void on_overran(struct nm_localizer_job *job, void *userdata)
 {
     struct nm_batch *b = userdata;
     struct nm_batches *bs = b->all;
@@ -454,7 +454,7 @@ static void on_overran(struct nm_job *job, void *userdata)
     bs->params.has_room(bs->params.userdata);
 }
 
-static void on_ended(struct nm_job *job, const char *reason, void *userdata)
+static void on_ended(struct nm_localizer_job *job, const char *reason, void *userdata)
 {
     struct nm_batch *b = userdata;
     struct nm_batches *bs = b->all;
@@ -515,7 +515,7 @@ static int report_begin(struct nm_batch *b, uint64_t end_usec)
 static int start(struct nm_batches *bs, struct nm_batch *b)
 {
     _cleanup_free_ char *work = make_work(b);
-    const struct nm_job_params params = {
+    const struct nm_localizer_job_params params = {
         .event = bs->params.event,
         .program_fd = bs->params.program_fd,
         .uid = b->uid,
@@ -530,7 +530,7 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
         .userdata = b,
     };
 
-    return work ? nm_job_new(&params, &b->job) : -ENOMEM;
+    return work ? nm_localizer_job_new(&params, &b->job) : -ENOMEM;
 }
 
 static void take_out(struct nm_batch *b)

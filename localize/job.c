@@ -31,8 +31,8 @@
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U
 
-struct nm_job {
-    struct nm_job_params params;
+struct nm_localizer_job {
+    struct nm_localizer_job_params params;
     pid_t pid; /* 0: the process has been reaped */
     int pidfd, lines_fd;
     sd_event_source *lines_source, *end_source;
@@ -45,7 +45,7 @@ struct nm_job {
 
 /* Kills the process group and reaps the worker. Until the worker is reaped, its zombie prevents the group's number from
  * being reused. */
-static int end_group(struct nm_job *job)
+static int end_group(struct nm_localizer_job *job)
 {
     int status = 0;
 
@@ -59,16 +59,16 @@ static int end_group(struct nm_job *job)
 
 /* Kills the worker and waits a short time. A process that waits for a disk may exit much later. In this case init reaps
  * it. */
-static void end_now(struct nm_job *job)
+static void end_now(struct nm_localizer_job *job)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
 
-    nm_job_kill(job);
+    nm_localizer_job_kill(job);
     if (job->pidfd < 0 || poll(&end, 1, FREE_MSEC) > 0)
         (void)end_group(job);
 }
 
-struct nm_job *nm_job_free(struct nm_job *job)
+struct nm_localizer_job *nm_localizer_job_free(struct nm_localizer_job *job)
 {
     if (!job)
         return NULL;
@@ -82,7 +82,7 @@ struct nm_job *nm_job_free(struct nm_job *job)
     return NULL;
 }
 
-void nm_job_kill(struct nm_job *job)
+void nm_localizer_job_kill(struct nm_localizer_job *job)
 {
     if (job->pid <= 0)
         return;
@@ -92,7 +92,7 @@ void nm_job_kill(struct nm_job *job)
 
 /* Handles a line. Ignores invalid lines: a user who forges lines only harms the user's own fetches. Also ignores
  * progress that is read after the worker's end, because it is outdated and may fill the whole pipe. */
-static void take_report_line(struct nm_job *job, const char *line, size_t size)
+static void take_report_line(struct nm_localizer_job *job, const char *line, size_t size)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply reply = {0};
 
@@ -103,7 +103,7 @@ static void take_report_line(struct nm_job *job, const char *line, size_t size)
 
 /* Charges the worker for a line, or for a read that completes no line, because any process of the user can write into
  * the worker's pipe. Returns false if the worker has exceeded its allowance. */
-static bool pay(struct nm_job *job)
+static bool pay(struct nm_localizer_job *job)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
 
@@ -116,7 +116,7 @@ static bool pay(struct nm_job *job)
 }
 
 /* Reads from the pipe and handles each complete line. Returns 0 if the pipe is empty. */
-static int read_lines(struct nm_job *job)
+static int read_lines(struct nm_localizer_job *job)
 {
     bool has_line = false;
     char *end;
@@ -145,7 +145,7 @@ static int read_lines(struct nm_job *job)
 /* Reads once per turn, so that a worker that writes without end takes no more time of the event loop than others. */
 static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
-    struct nm_job *job = userdata;
+    struct nm_localizer_job *job = userdata;
 
     (void)source, (void)fd;
     if (!(revents & EPOLLIN))
@@ -172,7 +172,7 @@ static void explain(int status, char *reason, size_t size)
  * can't be used. */
 static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
-    struct nm_job *job = userdata;
+    struct nm_localizer_job *job = userdata;
     char reason[64];
 
     (void)source, (void)fd, (void)revents;
@@ -192,7 +192,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
 
 /* Switches to the user, with the same groups as the container's command. The groups are looked up in the child process,
  * because nmd's event loop must not wait for name services. */
-static int become_user(const struct nm_job_params *p)
+static int become_user(const struct nm_localizer_job_params *p)
 {
     struct nm_identity who = {.uid = p->uid, .gid = p->gid};
     gid_t *groups = NULL;
@@ -216,7 +216,7 @@ static void reset_priorities(void)
 
 /* Limits memory, because an archive or a server's answer could otherwise use all memory. Sets only the soft limit,
  * because a command may have another limit (fetch-command.c). */
-static void limit(const struct nm_job_params *p)
+static void limit(const struct nm_localizer_job_params *p)
 {
     const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = RLIM_INFINITY};
     const struct rlimit files = {.rlim_cur = 1024, .rlim_max = 1024};
@@ -225,7 +225,7 @@ static void limit(const struct nm_job_params *p)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, int lines_fd, pid_t nmd)
+static _Noreturn void become_worker(const struct nm_localizer_job_params *p, int work_fd, int lines_fd, pid_t nmd)
 {
     char *argv[] = {(char *)"nm-localizer", NULL};
     char *env[] = {(char *)"PATH=" NM_LOCALIZER_PATH,
@@ -266,7 +266,7 @@ static int make_work(const char *text)
     return r < 0 ? r : STEAL_FD(fd);
 }
 
-static int spawn(struct nm_job *job)
+static int spawn(struct nm_localizer_job *job)
 {
     _cleanup_close_ int work = make_work(job->params.work), write_end = -EBADF;
     const pid_t self = getpid();
@@ -291,7 +291,7 @@ static int spawn(struct nm_job *job)
     return job->pidfd < 0 ? job->pidfd : 0;
 }
 
-static int watch(struct nm_job *job)
+static int watch(struct nm_localizer_job *job)
 {
     int r = sd_event_add_io(job->params.event, &job->lines_source, job->lines_fd, EPOLLIN, on_lines, job);
 
@@ -309,9 +309,9 @@ static int watch(struct nm_job *job)
     return 0;
 }
 
-int nm_job_new(const struct nm_job_params *p, struct nm_job **ret)
+int nm_localizer_job_new(const struct nm_localizer_job_params *p, struct nm_localizer_job **ret)
 {
-    _cleanup_(nm_job_freep) struct nm_job *job = calloc(1, sizeof *job);
+    _cleanup_(nm_localizer_job_freep) struct nm_localizer_job *job = calloc(1, sizeof *job);
     int r;
 
     assert(p->event && p->program_fd >= 0 && p->work && p->replied && p->ended && p->overran);
