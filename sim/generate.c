@@ -220,7 +220,7 @@ static uint64_t step_of(const struct generator *g)
 }
 
 /* Makes a service's curve. With each step the memory changes by a part of the difference to the wanted level. */
-static int make_service_curve(const struct generator *g, struct service *s, struct nm_job *job)
+static int make_service_curve(const struct generator *g, struct service *s, struct nm_sim_job *job)
 {
     uint64_t step = step_of(g);
     double pace = g->p->kind == NM_GENERATE_ADVERSARIAL ? 0.9 : 0.4, held = 0.02;
@@ -240,13 +240,13 @@ static int make_service_curve(const struct generator *g, struct service *s, stru
     return r;
 }
 
-static int add(const struct generator *g, struct nm_job *job)
+static int add(const struct generator *g, struct nm_sim_job *job)
 {
     size_t i;
     int r = 1;
 
     job->started = true;
-    job->end = NM_JOB_DONE;
+    job->end = NM_SIM_JOB_DONE;
     /* The job needs no completion, so nm_workload_finish() leaves it unchanged. load.c creates such jobs in the same
      * way. */
     if (job->submit_usec < g->p->duration_usec) /* the last jobs of a group may be submitted after the end */
@@ -256,7 +256,7 @@ static int add(const struct generator *g, struct nm_job *job)
     return NM_MIN(r, 0);
 }
 
-static int add_service(const struct generator *g, struct nm_job *job, struct chance *c)
+static int add_service(const struct generator *g, struct nm_sim_job *job, struct chance *c)
 {
     bool rough = g->p->kind == NM_GENERATE_ADVERSARIAL;
     struct service s = {
@@ -292,7 +292,7 @@ static int make_services(struct generator *g)
     /* the draws must have the same order as in the first loop, memory before CPU, so that the shares add up */
     weights = stream(g->p->seed, 4); /* makes the same weights again */
     for (uint32_t i = 0; r >= 0 && i < g->p->services; i++) {
-        struct nm_job job = {.type = NM_GUARANTEED, .run_usec = NM_RUN_FOR_EVER};
+        struct nm_sim_job job = {.type = NM_GUARANTEED, .run_usec = NM_RUN_FOR_EVER};
 
         job.request.memory_bytes =
             whole_mib(0.85 * (double)g->capacity.memory_bytes * between(&weights, 0.5, 1.5) / memory);
@@ -315,7 +315,7 @@ static int make_visitors(struct generator *g)
 
     for (uint64_t t = time_between(&c, MIN, 20 * MIN); r >= 0 && t < g->p->duration_usec;
          t += time_between(&c, 5 * MIN, 45 * MIN)) {
-        struct nm_job job = {.type = NM_GUARANTEED, .submit_usec = t};
+        struct nm_sim_job job = {.type = NM_GUARANTEED, .submit_usec = t};
 
         job.run_usec = time_between(&c, 5 * MIN, 40 * MIN);
         job.request.memory_bytes = whole_mib((double)g->capacity.memory_bytes * between(&c, 0.03, 0.1));
@@ -334,7 +334,7 @@ enum manner { HONEST, LIAR, SLEEPER };
 /* Makes a job's curve. A job of kind LIAR uses more than it requested, until the simulated kernel kills it at its
  * memory limit. A job of kind SLEEPER uses little until its warm-up is over, and then its full use. The policy
  * therefore underestimates a SLEEPER when it admits the next jobs. */
-static int make_job_curve(struct nm_job *job, struct chance *c, enum manner manner)
+static int make_job_curve(struct nm_sim_job *job, struct chance *c, enum manner manner)
 {
     double memory = between(c, 0.4, 0.95), cpu = between(c, 0.6, 1.0), held = 0.05;
     uint64_t quiet = manner == SLEEPER ? 20 * SEC : 0;
@@ -359,7 +359,7 @@ static int make_job_curve(struct nm_job *job, struct chance *c, enum manner mann
 
 static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, unsigned number)
 {
-    struct nm_job job = {.type = NM_OPPORTUNISTIC, .submit_usec = t};
+    struct nm_sim_job job = {.type = NM_OPPORTUNISTIC, .submit_usec = t};
     bool rough = g->p->kind == NM_GENERATE_ADVERSARIAL;
     double u = unit(c), trait = unit(c);
     char app[NM_NAME_SIZE];
@@ -426,7 +426,7 @@ static int make_jobs(struct generator *g)
 /* Compares by time, then by name, because qsort() may order equal elements differently in different libraries. */
 static int by_submission(const void *a, const void *b)
 {
-    const struct nm_job *x = a, *y = b;
+    const struct nm_sim_job *x = a, *y = b;
 
     if (x->submit_usec != y->submit_usec)
         return x->submit_usec < y->submit_usec ? -1 : 1;

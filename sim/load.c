@@ -277,7 +277,7 @@ static int find_job(struct load *l, const json_t *j, size_t *ret)
     if (r < 0)
         return r;
     if (number == 0 || find_number(l, number, ret) < 0 ||
-        l->w->jobs[*ret].end != NM_JOB_ALIVE)
+        l->w->jobs[*ret].end != NM_SIM_JOB_ALIVE)
         return fail_value(l, "c", json_object_get(j, "c"),
                           "the number of a container that was submitted and has not ended");
     return 0;
@@ -303,7 +303,7 @@ static int make_room(struct load *l)
     return 0;
 }
 
-static int add_job(struct load *l, struct nm_job *job)
+static int add_job(struct load *l, struct nm_sim_job *job)
 {
     size_t i;
     int r = nm_workload_add_job(l->w, job, &i);
@@ -354,7 +354,7 @@ static int take_curve(struct load *l, const json_t *rows, struct nm_curve *c)
     return 0;
 }
 
-static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
+static int fill_submit(struct load *l, const json_t *j, struct nm_sim_job *job)
 {
     const json_t *curve = json_object_get(j, "curve");
     char app[NM_NAME_SIZE] = "";
@@ -385,13 +385,13 @@ static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
     if (r >= 0)
         r = take_optional(l, j, "run", TIME_MAX, &job->run_usec);
     job->started = true;
-    job->end = NM_JOB_DONE;
+    job->end = NM_SIM_JOB_DONE;
     return r;
 }
 
 static int on_submit(struct load *l, const json_t *j)
 {
-    struct nm_job job = {.submit_usec = l->now_usec};
+    struct nm_sim_job job = {.submit_usec = l->now_usec};
     uint64_t last = l->n_numbered > 0 ? l->w->jobs[l->numbered[l->n_numbered - 1]].number : 0;
     int r = take_number(l, j, "c", INT64_MAX, &job.number);
 
@@ -409,7 +409,7 @@ static int on_submit(struct load *l, const json_t *j)
  * it. */
 static int on_refused(struct load *l, const json_t *j)
 {
-    struct nm_job job = {.submit_usec = l->now_usec, .refused = true};
+    struct nm_sim_job job = {.submit_usec = l->now_usec, .refused = true};
     int r = take_request(l, j, &job.type, &job.request);
 
     if (r >= 0)
@@ -462,7 +462,7 @@ static int on_resume(struct load *l, const json_t *j)
 
 static int on_change(struct load *l, const json_t *j)
 {
-    struct nm_job_change c = {.at_usec = l->now_usec};
+    struct nm_sim_job_change c = {.at_usec = l->now_usec};
     int r = find_job(l, j, &c.job);
 
     if (r >= 0)
@@ -473,7 +473,7 @@ static int on_change(struct load *l, const json_t *j)
 /* Returns the meaning of an exit reason. A job that was killed by nmd, by the kernel or with the node continues in a
  * replay. A job that a user or the container itself ended is done in any replay. OOM may mean either: see
  * died_of_itself(). */
-static enum nm_job_end meaning_of(enum nm_exit_reason reason)
+static enum nm_sim_job_end meaning_of(enum nm_exit_reason reason)
 {
     switch (reason) {
     case NM_EXIT_OOM:
@@ -483,9 +483,9 @@ static enum nm_job_end meaning_of(enum nm_exit_reason reason)
     case NM_EXIT_DRAINED:
     case NM_EXIT_LOST:
     case NM_EXIT_STOPPED:
-        return NM_JOB_KILLED;
+        return NM_SIM_JOB_KILLED;
     default:
-        return NM_JOB_DONE;
+        return NM_SIM_JOB_DONE;
     }
 }
 
@@ -501,7 +501,7 @@ static void drop_use(struct load *l, struct follower *f)
 static int on_end(struct load *l, const json_t *j)
 {
     const json_t *reason = json_object_get(j, "reason");
-    struct nm_job *job;
+    struct nm_sim_job *job;
     size_t i;
     int r = find_job(l, j, &i);
 
@@ -541,7 +541,7 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
             return fail_value(l, "use", row, "four whole numbers within their ranges");
     }
     if (v[0] == 0 || find_number(l, v[0], ret) < 0 || !l->w->jobs[*ret].started ||
-        l->w->jobs[*ret].end != NM_JOB_ALIVE)
+        l->w->jobs[*ret].end != NM_SIM_JOB_ALIVE)
         return fail_value(l, "use", row, "of a container that has started and not ended");
     return 0;
 }
@@ -720,7 +720,7 @@ static void end_trace(struct load *l)
     if (begun > 0 && gmtime_r(&begun, &tm))
         (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC, ", &tm);
     for (size_t i = 0; i < w->n_jobs; i++)
-        if (w->jobs[i].end == NM_JOB_ALIVE)
+        if (w->jobs[i].end == NM_SIM_JOB_ALIVE)
             w->jobs[i].run_usec = progress(&l->followers[i], l->now_usec);
     w->duration_usec = l->now_usec;
     (void)snprintf(w->title, sizeof w->title, "%s, %s%s", w->header.host[0] ? w->header.host : "?",

@@ -12,7 +12,7 @@
 #include <assert.h>
 
 struct pending {
-    const struct nm_job *job;
+    const struct nm_sim_job *job;
     double density; /* millicores per byte, as requested */
     double progress_usec;
     size_t cursor;
@@ -37,7 +37,7 @@ static const struct nm_use *use_at(struct pending *p)
 }
 
 /* Returns whether the job would be killed at its own memory limit under any policy. */
-static bool is_hopeless(const struct oracle *o, const struct nm_job *job)
+static bool is_hopeless(const struct oracle *o, const struct nm_sim_job *job)
 {
     for (size_t i = 0; o->s->memory_limits && i < job->curve.n; i++)
         if (job->curve.points[i].memory_bytes > job->request.memory_bytes)
@@ -45,7 +45,7 @@ static bool is_hopeless(const struct oracle *o, const struct nm_job *job)
     return job->curve.n == 0;
 }
 
-static void take_job(struct oracle *o, const struct nm_job *job, bool refused)
+static void take_job(struct oracle *o, const struct nm_sim_job *job, bool refused)
 {
     struct pending p = {.job = job};
     size_t at = o->n_jobs;

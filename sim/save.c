@@ -11,7 +11,7 @@
 #include "sim/workload.h"
 
 static void put_job(struct nm_trace_buffer *b, const struct nm_workload *w,
-                    const struct nm_job *job)
+                    const struct nm_sim_job *job)
 {
     const struct nm_policy_container v = {
         .seq = job->number,

@@ -21,7 +21,7 @@ enum nm_sim_end {
 
 struct nm_sim_container {
     struct nm_policy_container view;
-    const struct nm_job *job;
+    const struct nm_sim_job *job;
     size_t slot;            /* index in the arrays of struct nm_sim_node */
     size_t cursor;          /* index in the curve */
     uint64_t progress_usec, settled_usec; /* progress as of settled_usec */

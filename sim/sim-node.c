@@ -95,7 +95,7 @@ static int allocate_arrays(struct nm_sim_node *w)
         return -ENOMEM;
     for (size_t i = 0; i < load->n_jobs; i++) {
         struct nm_sim_container *c = &w->all[i];
-        const struct nm_job *job = &load->jobs[i];
+        const struct nm_sim_job *job = &load->jobs[i];
 
         c->job = job;
         c->view = (struct nm_policy_container){
@@ -318,7 +318,7 @@ static bool process_event(struct nm_sim_node *w, struct nm_sim_container *c)
 
 static int arrive(struct nm_sim_node *w, struct nm_sim_container *c)
 {
-    const struct nm_job *job = c->job;
+    const struct nm_sim_job *job = c->job;
     int r;
 
     /* A job that was running at the start of the trace was accepted before. A second check could refuse it. */
@@ -357,7 +357,7 @@ static int arrive(struct nm_sim_node *w, struct nm_sim_container *c)
 
 /* Executes a change that a user requested in the recording. In the replay the container may already be done, or the
  * node may have no room. In these cases the change is refused, as nmd would do, and the container is unchanged. */
-static void apply_change(struct nm_sim_node *w, const struct nm_job_change *change)
+static void apply_change(struct nm_sim_node *w, const struct nm_sim_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
     struct nm_policy_container *v = &c->view;

@@ -71,7 +71,7 @@ int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
     return 0;
 }
 
-int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret)
+int nm_workload_add_job(struct nm_workload *w, const struct nm_sim_job *job, size_t *ret)
 {
     int r = NM_ARRAY_ROOM(w->jobs, w->n_jobs, w->jobs_size);
 
@@ -82,7 +82,7 @@ int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t 
     return 0;
 }
 
-int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *change)
+int nm_workload_add_change(struct nm_workload *w, const struct nm_sim_job_change *change)
 {
     int r = NM_ARRAY_ROOM(w->changes, w->n_changes, w->changes_size);
 
@@ -191,7 +191,7 @@ static size_t lower_bound(const struct run_times *e, const struct run *key)
     return low;
 }
 
-static uint64_t median_run(const struct run_times *e, const struct nm_job *job)
+static uint64_t median_run(const struct run_times *e, const struct nm_sim_job *job)
 {
     struct run key = {.type = job->type, .app = job->app};
     size_t from = lower_bound(e, &key), to;
@@ -206,7 +206,7 @@ static uint64_t median_run(const struct run_times *e, const struct nm_job *job)
 
 /* Computes means over time. A mean over points would be wrong, because points are more frequent where the use changes
  * much. */
-static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_cpu)
+static void mean_use(const struct nm_sim_job *job, double *ret_memory, double *ret_cpu)
 {
     const struct nm_curve *c = &job->curve;
     double memory = 0, cpu = 0, whole = (double)NM_MAX(job->run_usec, UINT64_C(1));
@@ -228,7 +228,7 @@ static void estimate_shares(const struct nm_workload *w, struct run_times *e)
     double used[2][2] = {0}, asked[2][2] = {0};
 
     for (size_t i = 0; i < w->n_jobs; i++) {
-        const struct nm_job *job = &w->jobs[i];
+        const struct nm_sim_job *job = &w->jobs[i];
         double memory, cpu;
 
         if (!job->started || job->curve.n == 0)
@@ -251,9 +251,9 @@ static int collect_runs(const struct nm_workload *w, struct run_times *e)
     if (!e->runs)
         return -ENOMEM;
     for (size_t i = 0; i < w->n_jobs; i++) {
-        const struct nm_job *job = &w->jobs[i];
+        const struct nm_sim_job *job = &w->jobs[i];
 
-        if (job->started && job->end == NM_JOB_DONE && job->run_usec != NM_RUN_FOR_EVER)
+        if (job->started && job->end == NM_SIM_JOB_DONE && job->run_usec != NM_RUN_FOR_EVER)
             e->runs[e->n_runs++] = (struct run){job->type, job->app, job->ran_usec + job->run_usec};
     }
     estimate_medians(e);
@@ -265,7 +265,7 @@ static int collect_runs(const struct nm_workload *w, struct run_times *e)
 
 /* Repeats the last part of the recorded curve, up to `until`. The curve isn't extrapolated: memory that grew returns to
  * its earlier value with each repetition, because the recording doesn't show whether it would have grown forever. */
-static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
+static int extend(struct nm_sim_job *job, uint64_t seen, uint64_t until)
 {
     struct nm_curve *c = &job->curve;
     uint64_t stretch = NM_MIN(seen, STRETCH_USEC), from = seen - stretch;
@@ -289,7 +289,7 @@ static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
     return 0;
 }
 
-static int make_up_use(struct nm_job *job, const struct run_times *e)
+static int make_up_use(struct nm_sim_job *job, const struct run_times *e)
 {
     double memory = (double)job->request.memory_bytes * e->memory_share[job->type];
     double cpu = (double)job->request.cpu_millicores * e->cpu_share[job->type];
@@ -301,7 +301,7 @@ static int make_up_use(struct nm_job *job, const struct run_times *e)
 
 /* Makes the curve of a job that was shorter than a sampling period from the job's end event. Uses the peak for the
  * job's whole time, which overestimates its use. */
-static int use_from_end(struct nm_job *job)
+static int use_from_end(struct nm_sim_job *job)
 {
     uint64_t run = NM_MAX(job->run_usec, UINT64_C(1));
     struct nm_use use = {
@@ -314,19 +314,19 @@ static int use_from_end(struct nm_job *job)
 
 /* Returns whether the job exceeded its own limit. In this case the kernel would kill the job under any configuration.
  * Otherwise the slice or the node was out of memory, and other containers were the cause. */
-static bool died_of_itself(const struct nm_job *job)
+static bool died_of_itself(const struct nm_sim_job *job)
 {
     return job->end_reason == NM_EXIT_OOM &&
            (double)job->peak_bytes >= OWN_LIMIT * (double)job->request.memory_bytes;
 }
 
-static int complete(const struct nm_workload *w, struct nm_job *job, const struct run_times *e)
+static int complete(const struct nm_workload *w, struct nm_sim_job *job, const struct run_times *e)
 {
     uint64_t seen = job->run_usec, likely = job->expected_usec;
     int r;
 
     /* A failed launch will fail again, immediately. A job that was cancelled in the queue could have run. */
-    if (!job->started && job->end == NM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
+    if (!job->started && job->end == NM_SIM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
         return nm_curve_add(&job->curve, &(struct nm_use){0});
     /* a curve needs at least one point, because a replay reads the first point unconditionally */
     if (job->started && job->curve.n == 0) {
@@ -334,7 +334,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
         if (r < 0)
             return r;
     }
-    if (job->started && job->end == NM_JOB_DONE)
+    if (job->started && job->end == NM_SIM_JOB_DONE)
         return 0;
     if (likely == 0)
         likely = median_run(e, job);
@@ -345,7 +345,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
     }
     job->run_usec = NM_MAX(likely, seen);
     /* the end of a service isn't known; the replay ends before */
-    if (job->end == NM_JOB_ALIVE && likely <= seen)
+    if (job->end == NM_SIM_JOB_ALIVE && likely <= seen)
         job->run_usec = NM_RUN_FOR_EVER;
     /* no job can run longer than the trace */
     return extend(job, seen, NM_MIN(job->run_usec, w->duration_usec));
@@ -412,7 +412,7 @@ int nm_workload_finish(struct nm_workload *w)
      * because repeated points must be smoothed too. */
     for (size_t i = 0; i < w->n_jobs; i++)
         if (died_of_itself(&w->jobs[i]))
-            w->jobs[i].end = NM_JOB_DONE;
+            w->jobs[i].end = NM_SIM_JOB_DONE;
     r = collect_runs(w, &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = complete(w, &w->jobs[i], &e);

@@ -37,15 +37,15 @@ struct nm_curve {
 };
 
 /* How a job ended in the recording. */
-enum nm_job_end {
-    NM_JOB_ALIVE,  /* the job did not end */
-    NM_JOB_DONE,   /* the job ended by itself, or because a user requested it */
-    NM_JOB_KILLED, /* nmd or the kernel killed the job before it was done */
+enum nm_sim_job_end {
+    NM_SIM_JOB_ALIVE,  /* the job did not end */
+    NM_SIM_JOB_DONE,   /* the job ended by itself, or because a user requested it */
+    NM_SIM_JOB_KILLED, /* nmd or the kernel killed the job before it was done */
 };
 
 #define NM_RUN_FOR_EVER UINT64_MAX
 
-struct nm_job {
+struct nm_sim_job {
     uint64_t number; /* the job's number in the trace; 0: the job was refused in the recording */
     char name[NM_NAME_SIZE];
     uint32_t app;    /* index into the workload's applications */
@@ -60,13 +60,13 @@ struct nm_job {
     uint64_t run_usec; /* progress at which the job is done */
     /* whether the job was started or refused in the recording */
     bool started, refused;
-    enum nm_job_end end;
+    enum nm_sim_job_end end;
     enum nm_exit_reason end_reason;
     uint64_t peak_bytes, cpu_usec; /* at the job's end */
 };
 
 /* A promotion, demotion or resizing that a user requested in the recording. */
-struct nm_job_change {
+struct nm_sim_job_change {
     uint64_t at_usec;
     size_t job;
     enum nm_execution_type type;
@@ -83,9 +83,9 @@ struct nm_workload {
     struct nm_trace_header header;
     struct nm_config *config; /* configuration as recorded, or the defaults */
     char title[128];          /* title for people, such as "node17, 24h" */
-    struct nm_job *jobs;      /* sorted by submit_usec */
+    struct nm_sim_job *jobs;      /* sorted by submit_usec */
     size_t n_jobs, jobs_size;
-    struct nm_job_change *changes;
+    struct nm_sim_job_change *changes;
     size_t n_changes, changes_size;
     char (*apps)[NM_NAME_SIZE]; /* the first application is "" */
     size_t n_apps, apps_size;
@@ -103,8 +103,8 @@ NM_DEFINE_CLEANUP(struct nm_workload *, nm_workload_free)
 /* Returns the index of an application. Adds the application if it is new. */
 int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret);
 /* Takes ownership of the job's curve. *ret: the job's index. */
-int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret);
-int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *change);
+int nm_workload_add_job(struct nm_workload *w, const struct nm_sim_job *job, size_t *ret);
+int nm_workload_add_change(struct nm_workload *w, const struct nm_sim_job_change *change);
 /* Adds a point. Its at_usec must not be before that of the last point. A point with the same time replaces the last
  * point. A point with the same values as the last point is omitted. */
 int nm_curve_add(struct nm_curve *c, const struct nm_use *use);

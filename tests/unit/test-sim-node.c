@@ -51,11 +51,11 @@ static int tear_down(void **state)
 static void add(struct fixture *f, enum nm_execution_type type, uint64_t mib, uint32_t millicores,
                 uint64_t run_sec)
 {
-    struct nm_job job = {
+    struct nm_sim_job job = {
         .type = type,
         .request = {mib * NM_MIB, 1000},
         .run_usec = run_sec * SEC,
-        .end = NM_JOB_DONE,
+        .end = NM_SIM_JOB_DONE,
         .started = true,
     };
     size_t i;

@@ -68,12 +68,12 @@ static void test_the_use_follows_the_progress(void **state)
                 "{\"t\":4000000,\"ev\":\"pause\",\"c\":7}\n" SAMPLE("5000000", "[7,60,0,1600000]")
                     "{\"t\":14000000,\"ev\":\"resume\",\"c\":7}\n" END("15000000", "7", "exited")
                         STOP("20000000"));
-    const struct nm_job *job = &w->jobs[0];
+    const struct nm_sim_job *job = &w->jobs[0];
 
     (void)state;
     assert_int_equal(w->n_jobs, 1);
     assert_int_equal(job->run_usec, 4000000);
-    assert_int_equal(job->end, NM_JOB_DONE);
+    assert_int_equal(job->end, NM_SIM_JOB_DONE);
     assert_int_equal(job->curve.n, 3);
     /* The first second used 800 millicores and ended at 50 bytes. */
     assert_int_equal(job->curve.points[0].at_usec, 0);
@@ -126,10 +126,10 @@ static void test_a_killed_container_gets_the_run_time_of_others(void **state)
                  SAMPLE("2000000", "[2,10,100,1]") SAMPLE("4000000", "[2,20,300,1]")
                      END("4000000", "2", "preempted") END("8000000", "1", "exited")
                          STOP("30000000"));
-    const struct nm_job *job = &w->jobs[1];
+    const struct nm_sim_job *job = &w->jobs[1];
 
     (void)state;
-    assert_int_equal(job->end, NM_JOB_KILLED);
+    assert_int_equal(job->end, NM_SIM_JOB_KILLED);
     assert_int_equal(job->run_usec, 8000000);
     for (size_t i = 0; i < job->curve.n; i++) {
         const struct nm_use *u = &job->curve.points[i];
@@ -324,7 +324,7 @@ static void assert_same(const struct nm_workload *a, const struct nm_workload *b
     assert_int_equal(a->duration_usec, b->duration_usec);
     assert_same_curve(&a->system, &b->system);
     for (size_t i = 0; i < a->n_jobs; i++) {
-        const struct nm_job *x = &a->jobs[i], *y = &b->jobs[i];
+        const struct nm_sim_job *x = &a->jobs[i], *y = &b->jobs[i];
 
         assert_int_equal(x->number, y->number);
         assert_string_equal(x->name, y->name);
