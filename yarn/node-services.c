@@ -90,7 +90,7 @@ static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_se
     const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .keys = p->keys,
                                                 .state_dir = p->state_dir, .runtime_dir = p->runtime_dir,
                                                 .report_cb = p->report_cb};
-    struct nm_yarn_masters masters = {on_master_begins, on_master_abandoned, NULL};
+    struct nm_yarn_master_hooks masters = {on_master_begins, on_master_abandoned, NULL};
     int r;
 
     if (!p->settings->proxy)
@@ -100,7 +100,7 @@ static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_se
         return r;
     nm_yarn_proxy_end_strays(h->proxy, is_application_here, h->node);
     masters.userdata = h->proxy;
-    nm_yarn_cm_server_set_masters(h->cm_server, &masters);
+    nm_yarn_cm_server_set_master_hooks(h->cm_server, &masters);
     return 0;
 }
 

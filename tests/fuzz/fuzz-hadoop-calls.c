@@ -403,7 +403,7 @@ static struct nm_token *make_nm_token(struct session *s, const struct nm_yarn_ma
 
 static void at_containers(struct session *s, uint64_t how)
 {
-    const struct nm_yarn_masters masters = {begin_master, abandon_master, NULL};
+    const struct nm_yarn_master_hooks masters = {begin_master, abandon_master, NULL};
     struct nm_yarn_node node = {
         .result = how & PROPERTY_REFUSES ? NM_YARN_REFUSED : how & PROPERTY_FAILS ? -ENOSPC : 0,
     };
@@ -423,7 +423,7 @@ static void at_containers(struct session *s, uint64_t how)
     nm_yarn_cm_server_set_node(cm_server, TOKENS_HOST, TOKENS_PORT);
     nm_yarn_cm_server_set_rm(cm_server, how & PROPERTY_UNREGISTERED ? 0 : TOKENS_RM);
     if (how & PROPERTY_MASTERS)
-        nm_yarn_cm_server_set_masters(cm_server, &masters);
+        nm_yarn_cm_server_set_master_hooks(cm_server, &masters);
     s->token = token = make_nm_token(s, &keys.nm.current);
     s->protocol = CONTAINERS;
     s->methods = container_methods;

@@ -255,7 +255,7 @@ static void test_a_refused_start_can_be_repeated_with_the_same_token(void **stat
 /* ---- starts of application masters on a node with a proxy --------------------------------- */
 
 struct masters {
-    struct nm_yarn_masters ops;
+    struct nm_yarn_master_hooks ops;
     unsigned begun, abandoned;
     int result;
     char tokens[40];
@@ -312,7 +312,7 @@ static void test_an_application_master_is_launched_with_the_context_of_the_proxy
     s.context.has_tokens = 1;
     s.context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"theirs"};
     add_start(&s, tokens_sign(&a, &w.keys.container.current));
-    nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
+    nm_yarn_cm_server_set_master_hooks(w.cm_server, &m.ops);
 
     m.result = NM_YARN_REFUSED; /* the proxy refuses: no container is started, and the proxy has no start to abandon */
     answer = start(&w, &s);
@@ -360,11 +360,11 @@ static void test_the_proxy_decides_on_an_application_master_without_credentials(
     connect_as(&w, &caller, &w.keys.nm.current);
     begin_starts(&s);
     add_start(&s, tokens_sign(&a, &w.keys.container.current));
-    nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
+    nm_yarn_cm_server_set_master_hooks(w.cm_server, &m.ops);
     assert_int_equal(start(&w, &s)->n_refused, 1);
     assert_string_equal(m.tokens, " for ada");
     assert_calls(&w, "");
-    nm_yarn_cm_server_set_masters(w.cm_server, &(struct nm_yarn_masters){});
+    nm_yarn_cm_server_set_master_hooks(w.cm_server, &(struct nm_yarn_master_hooks){});
     assert_int_equal(start(&w, &s)->n_done, 1);
     assert_calls(&w, STARTS_MASTER "\n");
     tokens_done(&a);

@@ -22,9 +22,9 @@
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 #define FIRST "container_1410901177871_0001_01_1099511627775" /* the first container that the proxy places */
 
-static struct nm_masters shown(const struct fixture *w)
+static struct nm_yarn_master_stats shown(const struct fixture *w)
 {
-    struct nm_masters m;
+    struct nm_yarn_master_stats m;
 
     nm_yarn_proxy_show(w->proxy, &m);
     return m;

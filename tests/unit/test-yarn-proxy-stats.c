@@ -360,7 +360,7 @@ static void test_pipelines_are_reported_as_json(void **state)
                                       .figures = {.asks = 2, .blacklisted = 1, .nodes = 10, .outstanding = 7},
                                       .since_realtime_usec = 5};
     json_t *j = nm_yarn_proxy_stats_pipeline(&v);
-    struct nm_masters m = {};
+    struct nm_yarn_master_stats m = {};
 
     (void)state;
     assert_described("Pipeline", j);
@@ -391,7 +391,7 @@ static void test_pipelines_are_reported_as_json(void **state)
 static void test_counters_are_reported_as_json(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
-    struct nm_masters m = {.pipelines = 3};
+    struct nm_yarn_master_stats m = {.pipelines = 3};
 
     (void)state;
     assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &s), 0);
@@ -422,8 +422,8 @@ static void write_metrics(void *userdata, const struct nm_metric_writer *w)
 
 static void test_the_web_page_has_all_parts(void **state)
 {
-    struct nm_masters m = {.address = "n1:8049", .pipelines = 2, .outstanding = 14, .placed_node_local = 1,
-                           .placed_rack_local = 1, .placed_anywhere = 2};
+    struct nm_yarn_master_stats m = {.address = "n1:8049", .pipelines = 2, .outstanding = 14, .placed_node_local = 1,
+                                     .placed_rack_local = 1, .placed_anywhere = 2};
     struct nm_status none = {};
     char *text, *own, *end, *status;
     size_t len;

@@ -262,7 +262,7 @@ static bool lives(void *userdata, const struct nm_yarn_application_id *applicati
 
 static unsigned pipelines_of(const struct fixture *w)
 {
-    struct nm_masters m;
+    struct nm_yarn_master_stats m;
 
     nm_yarn_proxy_show(w->proxy, &m);
     return m.pipelines;
@@ -308,7 +308,7 @@ static bool sees_none(void *userdata, const char *master)
 
 static void test_application_masters_are_reported(void **state)
 {
-    struct nm_masters m;
+    struct nm_yarn_master_stats m;
     struct fixture w;
     json_t *list, *placement;
 

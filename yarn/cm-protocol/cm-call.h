@@ -19,7 +19,8 @@ struct nm_yarn_cm_server {
     struct nm_yarn_node *node;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
-    struct nm_yarn_masters masters; /* see nm_yarn_cm_server_set_masters(); begin is NULL if no hooks are set */
+    struct nm_yarn_master_hooks masters; /* see nm_yarn_cm_server_set_master_hooks(); begin is NULL if no hooks are
+                                            set */
     char host[256];
 };
 

@@ -77,7 +77,7 @@ void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier
     m->gate.rm_identifier = rm_identifier;
 }
 
-void nm_yarn_cm_server_set_masters(struct nm_yarn_cm_server *m, const struct nm_yarn_masters *masters)
+void nm_yarn_cm_server_set_master_hooks(struct nm_yarn_cm_server *m, const struct nm_yarn_master_hooks *masters)
 {
     m->masters = *masters;
 }

@@ -16,7 +16,7 @@
 struct nm_yarn_cm_server;
 
 /* Hooks for the start of application masters. If the proxy for application masters is enabled, it sets them. */
-struct nm_yarn_masters {
+struct nm_yarn_master_hooks {
     /* Called before the start of a master. *ret: the launch context with which the master is started. Returns 0, a
      * positive outcome with *why, or -errno. */
     int (*begin)(void *userdata, const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
@@ -38,7 +38,7 @@ void nm_yarn_cm_server_set_node(struct nm_yarn_cm_server *m, const char *host, i
 void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier);
 
 /* Copies the hooks. If no hooks are set, masters are started like all other containers. */
-void nm_yarn_cm_server_set_masters(struct nm_yarn_cm_server *m, const struct nm_yarn_masters *masters);
+void nm_yarn_cm_server_set_master_hooks(struct nm_yarn_cm_server *m, const struct nm_yarn_master_hooks *masters);
 
 /* Carries out the requests in the ResourceManager's answer to a heartbeat. The same answer may arrive twice, so
  * requests that were carried out already, or that name unknown containers and applications, are ignored. A new token of

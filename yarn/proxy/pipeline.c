@@ -247,7 +247,7 @@ json_t *nm_pipelines_to_json(const struct nm_pipelines *all, nm_pipelines_may_se
     return list;
 }
 
-void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_masters *ret)
+void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_yarn_master_stats *ret)
 {
     for (const struct nm_pipeline *p = all->first; p; p = p->next) {
         char master[NM_YARN_ID_SIZE];

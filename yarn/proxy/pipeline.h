@@ -48,4 +48,4 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
 typedef bool (*nm_pipelines_may_see_t)(void *userdata, const char *master);
 json_t *nm_pipelines_to_json(const struct nm_pipelines *all, nm_pipelines_may_see_t may_see, void *userdata,
                              bool with_users);
-void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_masters *ret);
+void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_yarn_master_stats *ret);

@@ -86,13 +86,13 @@ json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v)
                      last > 0 ? json_integer((json_int_t)last) : json_null());
 }
 
-void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret)
+void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_yarn_master_stats *ret)
 {
     ret->pipelines++;
     ret->outstanding = nm_add_u64(ret->outstanding, v->figures.outstanding);
 }
 
-void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret)
+void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_yarn_master_stats *ret)
 {
     ret->placed_node_local = s->placed[NM_YARN_ALLOC_NODE_LOCAL];
     ret->placed_rack_local = s->placed[NM_YARN_ALLOC_RACK_LOCAL];
@@ -113,7 +113,7 @@ static const char *call_name(enum nm_master_call c)
     return names[c];
 }
 
-static json_t *calls_of(const struct nm_masters *m)
+static json_t *calls_of(const struct nm_yarn_master_stats *m)
 {
     json_t *o = json_object();
 
@@ -128,7 +128,7 @@ static json_t *calls_of(const struct nm_masters *m)
     return o;
 }
 
-json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines)
+json_t *nm_yarn_proxy_stats_to_json(const struct nm_yarn_master_stats *m, json_t *pipelines)
 {
     /* jansson's integers are signed, and the sum over all masters can reach UINT64_MAX. */
     const uint64_t outstanding = m->outstanding > INT64_MAX ? INT64_MAX : m->outstanding;
@@ -140,7 +140,7 @@ json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipeline
 }
 
 /* Writes the same figures as YARN's AMRMProxyMetrics. The count of each histogram is the number of successful calls. */
-void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w)
+void nm_yarn_proxy_stats_write_metrics(const struct nm_yarn_master_stats *m, const struct nm_metric_writer *w)
 {
     static const char placed[] = "nm_amrmproxy_placed_containers_total", failures[] = "nm_amrmproxy_failures_total",
                       pipelines[] = "nm_amrmproxy_pipelines", outstanding[] = "nm_amrmproxy_outstanding_containers",

@@ -24,7 +24,7 @@ enum nm_master_call {
 };
 
 /* Figures of all masters together. */
-struct nm_masters {
+struct nm_yarn_master_stats {
     char address[280];    /* address to which the masters connect */
     uint32_t pipelines;   /* number of attempts whose masters connect through this node */
     uint64_t outstanding; /* number of opportunistic containers that have not been placed yet */
@@ -66,11 +66,11 @@ struct nm_yarn_pipeline_view {
 json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v);
 
 /* nm_yarn_proxy_stats_sum() adds one pipeline's figures to *ret, nm_yarn_proxy_stats_fill() adds all counters. */
-void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret);
-void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret);
+void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_yarn_master_stats *ret);
+void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_yarn_master_stats *ret);
 /* Returns the figures in the format of the status. NULL: no memory. Takes ownership of the array `pipelines`. */
-json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines);
-void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w);
+json_t *nm_yarn_proxy_stats_to_json(const struct nm_yarn_master_stats *m, json_t *pipelines);
+void nm_yarn_proxy_stats_write_metrics(const struct nm_yarn_master_stats *m, const struct nm_metric_writer *w);
 
 /* Returns the placement of the container with this id, and sets *ret_master to the container of its master. NULL: the
  * log has no entry of this container, or there is no memory. */

@@ -252,11 +252,11 @@ void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t live
 
 /* ---- queries ---------------------------------------------------------------------------------- */
 
-void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret)
+void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_yarn_master_stats *ret)
 {
     const struct nm_yarn_address *a = &p->context.settings->proxy_address;
 
-    *ret = (struct nm_masters){};
+    *ret = (struct nm_yarn_master_stats){};
     nm_yarn_proxy_stats_fill(p->context.stats, ret);
     (void)snprintf(ret->address, sizeof ret->address, "%s:%u", a->host, (unsigned)a->port);
     nm_pipelines_sum(p->pipelines, ret);
@@ -271,7 +271,7 @@ json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines
 json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                               bool with_users)
 {
-    struct nm_masters m;
+    struct nm_yarn_master_stats m;
 
     nm_yarn_proxy_show(p, &m);
     return nm_yarn_proxy_stats_to_json(&m, nm_yarn_proxy_show_pipelines(p, may_see, userdata, with_users));
@@ -279,7 +279,7 @@ json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_se
 
 void nm_yarn_proxy_write_metrics(const struct nm_yarn_proxy *p, const struct nm_metric_writer *w)
 {
-    struct nm_masters m;
+    struct nm_yarn_master_stats m;
 
     nm_yarn_proxy_show(p, &m);
     nm_yarn_proxy_stats_write_metrics(&m, w);

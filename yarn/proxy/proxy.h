@@ -45,7 +45,7 @@ void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn
 void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
 /* Returns the figures (proxy-stats.h). */
-void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret);
+void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_yarn_master_stats *ret);
 /* Returns the figures, and the pipelines whose masters the viewer may see, as an object for the status. NULL: no
  * memory. */
 json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
