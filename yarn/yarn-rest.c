@@ -16,8 +16,8 @@
 struct question {
     struct nm_yarn *y;
     const struct nm_upstream_query *q;
-    struct nm_yarn_looker looker;
     struct nm_yarn_viewer viewer;
+    struct nm_yarn_view_rights rights;
     struct nm_problem *problem;
 };
 
@@ -34,7 +34,7 @@ nm_printf(3, 4) static int refuse(const struct question *a, enum nm_agent_outcom
 
 bool nm_yarn_may_see(void *userdata, const char *container)
 {
-    const struct nm_yarn_looker *l = userdata;
+    const struct nm_yarn_viewer *l = userdata;
 
     return l->who->admin || nm_manager_may_see(l->manager, l->who, container);
 }
@@ -47,8 +47,8 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
     if (!a->y)
         return refuse(a, NM_AGENT_E_NOT_FOUND,
                       "This node doesn't belong to a YARN cluster, so it has no data of YARN.");
-    a->looker = (struct nm_yarn_looker){a->y->manager, q->who};
-    a->viewer = (struct nm_yarn_viewer){q->who->admin, q->with_users, nm_yarn_may_see, &a->looker};
+    a->viewer = (struct nm_yarn_viewer){a->y->manager, q->who};
+    a->rights = (struct nm_yarn_view_rights){q->who->admin, q->with_users, nm_yarn_may_see, &a->viewer};
     return 0;
 }
 
@@ -95,7 +95,7 @@ static int answer_applications(const struct question *a, json_t **ret)
     if (user && !a->q->with_users)
         return refuse(a, NM_AGENT_E_FORBIDDEN, "The users of applications are not shown over TCP; use the UNIX "
                                                "socket.");
-    *ret = nm_yarn_node_show_applications(a->y->services->node, &a->viewer, state, user);
+    *ret = nm_yarn_node_show_applications(a->y->services->node, &a->rights, state, user);
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -105,14 +105,14 @@ static int answer_application(const struct question *a, json_t **ret)
 
     if (nm_yarn_application_id_parse(a->q->id, &id) < 0)
         return refuse(a, NM_AGENT_E_INVALID, "Invalid ApplicationId: %s", a->q->id);
-    if (!nm_yarn_node_show_application(a->y->services->node, &a->viewer, &id, ret))
+    if (!nm_yarn_node_show_application(a->y->services->node, &a->rights, &id, ret))
         return refuse(a, NM_AGENT_E_NOT_FOUND, "app with id %s not found", a->q->id);
     return *ret ? 0 : -ENOMEM;
 }
 
 static int answer_containers(const struct question *a, json_t **ret)
 {
-    *ret = nm_yarn_node_show_containers(a->y->services->node, &a->viewer);
+    *ret = nm_yarn_node_show_containers(a->y->services->node, &a->rights);
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -120,7 +120,7 @@ static int answer_container(const struct question *a, json_t **ret)
 {
     if (!nm_yarn_rest_is_container_id(a->q->id))
         return refuse(a, NM_AGENT_E_INVALID, "invalid container id, %s", a->q->id);
-    if (!nm_yarn_node_show_container(a->y->services->node, &a->viewer, a->q->id, ret))
+    if (!nm_yarn_node_show_container(a->y->services->node, &a->rights, a->q->id, ret))
         return refuse(a, NM_AGENT_E_NOT_FOUND, "container with id, %s, not found", a->q->id);
     return *ret ? 0 : -ENOMEM;
 }
@@ -150,7 +150,7 @@ static int show_placement(void *userdata, const struct nm_upstream_query *q, jso
                           struct nm_problem *ret_problem)
 {
     struct nm_yarn *y = userdata;
-    struct nm_yarn_looker l = {y ? y->manager : NULL, q->who};
+    struct nm_yarn_viewer l = {y ? y->manager : NULL, q->who};
     json_t *found = y && y->services->proxy
                         ? nm_yarn_proxy_show_placement(y->services->proxy, q->id, nm_yarn_may_see, &l)
                         : NULL;

@@ -48,7 +48,7 @@ static json_t *show_settings(void *userdata)
 static json_t *show_details(void *userdata, const struct nm_caller *who, bool with_users)
 {
     const struct nm_yarn *y = userdata;
-    struct nm_yarn_looker l = {y->manager, who};
+    struct nm_yarn_viewer l = {y->manager, who};
 
     if (!y->services->proxy)
         return json_pack("{s:n}", "masters");

@@ -63,11 +63,11 @@ static bool sees_only(void *userdata, const char *container)
     return nm_streq(userdata, container);
 }
 
-static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *id)
+static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights, const char *id)
 {
     json_t *j = NULL;
 
-    assert_true(nm_yarn_node_show_container(n, viewer, id, &j));
+    assert_true(nm_yarn_node_show_container(n, rights, id, &j));
     return j;
 }
 
@@ -82,8 +82,8 @@ static void test_containers_are_listed(void **state)
 {
     struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
-    struct nm_yarn_viewer all = {.all = true, .with_users = true}, net = {.all = true};
-    struct nm_yarn_viewer one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_yarn_view_rights all = {.all = true, .with_users = true}, net = {.all = true};
+    struct nm_yarn_view_rights one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
     struct nm_exception why;
     struct tokens_id ids;
     json_t *j = NULL;
@@ -120,9 +120,9 @@ static void test_applications_are_listed(void **state)
 {
     struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
-    struct nm_yarn_viewer all = {.all = true, .with_users = true}, net = {.all = true};
-    struct nm_yarn_viewer one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
-    struct nm_yarn_viewer none = {.may_see = sees_only, .userdata = (void *)(uintptr_t) "x"};
+    struct nm_yarn_view_rights all = {.all = true, .with_users = true}, net = {.all = true};
+    struct nm_yarn_view_rights one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_yarn_view_rights none = {.may_see = sees_only, .userdata = (void *)(uintptr_t) "x"};
     const struct nm_yarn_application_id id = {1410901177871, 1}, other = {1410901177871, 2};
     static const char *const nothing = "{\"apps\":{}}";
     json_t *j = NULL;
@@ -149,7 +149,7 @@ static void test_applications_are_listed(void **state)
 static void test_a_list_that_exceeds_its_limit_reports_missing_entries(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
-    struct nm_yarn_viewer all = {.all = true};
+    struct nm_yarn_view_rights all = {.all = true};
     json_t *j, *list;
 
     for (unsigned i = 1; i <= NM_YARN_LIST_MAX + 1; i++)
@@ -200,7 +200,7 @@ static int all_or_nothing(json_t *j)
     return 0;
 }
 
-static const struct nm_yarn_viewer everything = {.all = true, .with_users = true};
+static const struct nm_yarn_view_rights everything = {.all = true, .with_users = true};
 
 static int show_containers(void *userdata)
 {

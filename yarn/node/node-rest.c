@@ -31,7 +31,7 @@ static json_t *files_of(const struct nm_yarn_container *i)
     return i->record->log_dir ? nm_yarn_launcher_log_files(l, i->record->log_dir, i->app->text, i->text) : json_array();
 }
 
-static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_viewer *viewer, bool listed)
+static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view_rights *rights, bool listed)
 {
     const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
     const Hadoop__Resource *size = i->token->resource;
@@ -39,12 +39,12 @@ static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view
         .id = i->text,
         .state = state_of(i, c),
         .exit_code = i->completed ? i->exit_status : NM_YARN_INVALID,
-        .user = viewer->with_users ? i->app->submitter : NULL,
-        .diagnostics = viewer->with_users ? (i->completed ? i->diagnostics : i->reinit_messages) ?: "" : NULL,
+        .user = rights->with_users ? i->app->submitter : NULL,
+        .diagnostics = rights->with_users ? (i->completed ? i->diagnostics : i->reinit_messages) ?: "" : NULL,
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
         .opportunistic = nm_yarn_container_is_opportunistic(i, c),
-        .log_files = listed || !viewer->with_users ? json_null() : files_of(i),
+        .log_files = listed || !rights->with_users ? json_null() : files_of(i),
         .host = i->node->host,
         .port = i->node->port,
     };
@@ -52,36 +52,36 @@ static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view
     return nm_yarn_rest_container(&shown);
 }
 
-static bool sees(const struct nm_yarn_viewer *viewer, const struct nm_yarn_container *i)
+static bool sees(const struct nm_yarn_view_rights *rights, const struct nm_yarn_container *i)
 {
-    return viewer->all || viewer->may_see(viewer->userdata, i->text);
+    return rights->all || rights->may_see(rights->userdata, i->text);
 }
 
 /* ---- containers --------------------------------------------------------------------------- */
 
 /* Adds containers to the list. *ret_more: set to true if containers were left out because the list is full. */
-static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, bool completed,
+static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights, bool completed,
                           json_t *list, bool *ret_more)
 {
     for (const struct nm_yarn_container *i = n->containers.first; i && !*ret_more; i = i->next) {
-        if (i->completed != completed || !sees(viewer, i))
+        if (i->completed != completed || !sees(rights, i))
             continue;
         if (json_array_size(list) >= NM_YARN_LIST_MAX)
             *ret_more = true;
-        else if (json_array_append_new(list, show(i, viewer, true)) < 0)
+        else if (json_array_append_new(list, show(i, rights, true)) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer)
+json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights)
 {
     json_t *list = json_array();
     bool more = false;
-    int r = list ? add_containers(n, viewer, false, list, &more) : -ENOMEM;
+    int r = list ? add_containers(n, rights, false, list, &more) : -ENOMEM;
 
     if (r == 0)
-        r = add_containers(n, viewer, true, list, &more);
+        r = add_containers(n, rights, true, list, &more);
     if (r < 0) {
         json_decref(list);
         return NULL;
@@ -89,14 +89,14 @@ json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yar
     return nm_yarn_rest_list("containers", "container", list, more);
 }
 
-bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *id,
+bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights, const char *id,
                                  json_t **ret)
 {
     const struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->containers, id);
 
-    if (!i || !sees(viewer, i))
+    if (!i || !sees(rights, i))
         return false;
-    *ret = json_pack("{s:o}", "container", show(i, viewer, false));
+    *ret = json_pack("{s:o}", "container", show(i, rights, false));
     return true;
 }
 
@@ -104,10 +104,10 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_vi
 
 /* Lists all containers in one pass over the table, because there may be thousands of containers in hundreds of
  * applications. On failure, some applications may have a list already. */
-static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer)
+static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights)
 {
     for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
-        if (!sees(viewer, i))
+        if (!sees(rights, i))
             continue;
         i->app->listing = i->app->listing ?: json_array();
         if (!i->app->listing || json_array_append_new(i->app->listing, json_string(i->text)) < 0)
@@ -124,9 +124,9 @@ static void drop_lists(const struct nm_yarn_node *n)
 
 /* Returns whether the viewer may see the application. A viewer without all rights may see it only if it has a container
  * that the viewer may see. */
-static bool sees_app(const struct nm_yarn_viewer *viewer, const struct nm_yarn_app *a)
+static bool sees_app(const struct nm_yarn_view_rights *rights, const struct nm_yarn_app *a)
 {
-    return viewer->all || a->listing;
+    return rights->all || a->listing;
 }
 
 static const char *state_of_app(const struct nm_yarn_app *a)
@@ -134,27 +134,27 @@ static const char *state_of_app(const struct nm_yarn_app *a)
     return nm_yarn_rest_application_state(a->ended, a->n_containers > 0);
 }
 
-static json_t *show_app(const struct nm_yarn_viewer *viewer, struct nm_yarn_app *a)
+static json_t *show_app(const struct nm_yarn_view_rights *rights, struct nm_yarn_app *a)
 {
     json_t *ids = STEAL_PTR(a->listing) ?: json_array();
 
-    return nm_yarn_rest_application(a->text, state_of_app(a), viewer->with_users ? a->submitter : NULL, ids);
+    return nm_yarn_rest_application(a->text, state_of_app(a), rights->with_users ? a->submitter : NULL, ids);
 }
 
-json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *state,
-                                       const char *user)
+json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
+                                       const char *state, const char *user)
 {
     json_t *list = json_array();
     bool more = false;
-    int r = list ? list_containers(n, viewer) : -ENOMEM;
+    int r = list ? list_containers(n, rights) : -ENOMEM;
 
     for (struct nm_yarn_app *a = n->containers.apps; a && r == 0 && !more; a = a->next) {
-        if (!sees_app(viewer, a) || (state && !nm_streq(state, state_of_app(a))) ||
+        if (!sees_app(rights, a) || (state && !nm_streq(state, state_of_app(a))) ||
             (user && !nm_streq(user, a->submitter)))
             continue;
         if (json_array_size(list) >= NM_YARN_LIST_MAX)
             more = true;
-        else if (json_array_append_new(list, show_app(viewer, a)) < 0)
+        else if (json_array_append_new(list, show_app(rights, a)) < 0)
             r = -ENOMEM;
     }
     drop_lists(n);
@@ -165,7 +165,7 @@ json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_y
     return nm_yarn_rest_list("apps", "app", list, more);
 }
 
-bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer,
+bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
                                    const struct nm_yarn_application_id *id, json_t **ret)
 {
     struct nm_yarn_app *a = nm_yarn_container_table_app(&n->containers, id);
@@ -173,11 +173,11 @@ bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_
 
     if (!a)
         return false;
-    if (list_containers(n, viewer) < 0) {
+    if (list_containers(n, rights) < 0) {
         *ret = NULL;
         found = true;
-    } else if (sees_app(viewer, a)) {
-        *ret = json_pack("{s:o}", "app", show_app(viewer, a));
+    } else if (sees_app(rights, a)) {
+        *ret = json_pack("{s:o}", "app", show_app(rights, a));
         found = true;
     }
     drop_lists(n);

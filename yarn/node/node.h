@@ -121,7 +121,7 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 
 /* The rights of a viewer. all: the viewer may see every container; otherwise the containers that may_see() accepts.
  * with_users: the viewer may see the users and the diagnostics of containers. */
-struct nm_yarn_viewer {
+struct nm_yarn_view_rights {
     bool all, with_users;
     bool (*may_see)(void *userdata, const char *container);
     void *userdata;
@@ -130,13 +130,13 @@ struct nm_yarn_viewer {
  * NM_YARN_LIST_MAX items. Items that haven't ended come first. A member states whether items are left out. state, user:
  * return only items with this state or user; NULL: return items with any state or user. */
 #define NM_YARN_LIST_MAX 500u
-json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer);
-json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *state,
-                                       const char *user);
+json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights);
+json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
+                                       const char *state, const char *user);
 /* Return one item by its id. False: there is no item with this id, or the viewer may not see the item. */
-bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *id,
+bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights, const char *id,
                                  json_t **ret);
-bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer,
+bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
                                    const struct nm_yarn_application_id *id, json_t **ret);
 
 /* ---- the ResourceManager ---------------------------------------------------------------------------------------- */
