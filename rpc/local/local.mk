@@ -6,7 +6,7 @@ libnm_messages_a_SOURCES = \
 	%D%/messages-record.c \
 	%D%/json-scan.c %D%/json-scan.h \
 	%D%/messages-base.c \
-	%D%/requests.c
+	%D%/messages-parse.c
 messages_libs = libnm-messages.a $(JANSSON_LIBS) -lm $(agent_libs)
 
 libnm_local_a_SOURCES = \

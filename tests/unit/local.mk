@@ -23,7 +23,7 @@ agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D
 	%D%/test-store-backlog %D%/test-store-damage %D%/test-store-failures %D%/test-store-parts \
 	%D%/test-swap-reclaim %D%/test-users
 client_tests = %D%/test-client %D%/test-reply
-messages_tests = %D%/test-json-scan %D%/test-messages-memory %D%/test-requests
+messages_tests = %D%/test-json-scan %D%/test-messages-memory %D%/test-messages-parse
 local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
 	%D%/test-local-memory %D%/test-local-server %D%/test-local-start-memory %D%/test-local-streams \
 	%D%/test-local-web %D%/test-messages %D%/test-target

@@ -3,7 +3,7 @@
 
 /*
  * Writes the JSON of requests. The writer omits members that are 0, NULL or false, so that nmd's defaults apply instead
- * of defaults of the client's version. The server's reader is rpc/local/requests.c.
+ * of defaults of the client's version. The server's reader is rpc/local/messages-parse.c.
  */
 
 #include <stdbool.h>
