@@ -39,7 +39,7 @@ struct nm_call {
     void (*free_stream)(struct nm_stream *s);
     bool endless; /* the answer follows future events or output, so it has no time limit */
 
-    uint64_t session; /* id of the session that starts when the answer has been sent (exec.c); 0: no session */
+    uint64_t session; /* id of the session that starts when the answer has been sent (handle-exec.c); 0: no session */
 
     char done_to[NM_ID_SIZE]; /* id of the container, or the node, on which the operation has been completed; "": the
                                  operation hasn't been completed */

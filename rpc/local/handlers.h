@@ -8,7 +8,7 @@
 extern const struct nm_route nm_routes[];
 extern const size_t nm_n_routes;
 
-/* containers.c */
+/* handle-containers.c */
 int nm_handle_list(struct nm_call *call);
 int nm_handle_submit(struct nm_call *call);
 int nm_handle_show(struct nm_call *call);
@@ -26,7 +26,7 @@ int nm_handle_applications(struct nm_call *call);
 /* Answers with the current state of the container. `id` is an id from the manager, not a name. */
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id);
 
-/* exec.c */
+/* handle-exec.c */
 int nm_handle_exec(struct nm_call *call);
 /* Returns whether the client asks to switch the connection to a session. */
 bool nm_exec_wants_upgrade(struct nm_call *call);
@@ -39,7 +39,7 @@ int nm_handle_logs(struct nm_call *call);
 int nm_handle_events(struct nm_call *call);
 int nm_handle_history(struct nm_call *call);
 
-/* node-requests.c */
+/* handle-node.c */
 int nm_handle_status(struct nm_call *call);
 int nm_handle_upstream(struct nm_call *call);
 int nm_handle_config(struct nm_call *call);

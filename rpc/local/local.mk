@@ -13,9 +13,9 @@ libnm_local_a_SOURCES = \
 	%D%/answer-text.c %D%/answer-text.h \
 	%D%/call.c %D%/call.h \
 	%D%/connections.c %D%/connections.h \
-	%D%/containers.c \
+	%D%/handle-containers.c \
 	%D%/embedded.h \
-	%D%/exec.c \
+	%D%/handle-exec.c \
 	%D%/gate.c \
 	%D%/handlers.h \
 	%D%/head.c %D%/head.h \
@@ -24,7 +24,7 @@ libnm_local_a_SOURCES = \
 	%D%/log-reader.c %D%/log-reader.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/host-names.c %D%/host-names.h \
-	%D%/node-requests.c \
+	%D%/handle-node.c \
 	%D%/routes.c %D%/routes.h \
 	%D%/server.c %D%/server.h \
 	%D%/stream.c %D%/stream.h \
