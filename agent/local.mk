@@ -85,7 +85,7 @@ libnm_agent_a_SOURCES += \
 	%D%/journal/persist.c \
 	%D%/journal/slot-file.c %D%/journal/slot-file.h
 libnm_agent_a_SOURCES += \
-	%D%/node/cgroups.h %D%/node/node.h %D%/node/sampling.h \
+	%D%/node/cgroups.h %D%/node/node-settings.h %D%/node/sampling.h \
 	%D%/node/container-limits.c \
 	%D%/node/growth-probe.c \
 	%D%/node/helper-cgroup.c \

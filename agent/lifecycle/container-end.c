@@ -20,7 +20,7 @@
 #include "agent/journal/journal.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

@@ -11,7 +11,7 @@
 
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "agent/journal/records.h"
 #include "cgroup/procs.h"
 #include "util/clock.h"

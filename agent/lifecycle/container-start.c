@@ -20,7 +20,7 @@
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/node/cgroups.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "agent/node/sampling.h"
 #include "util/fault.h"
 #include "util/fnv1a.h"

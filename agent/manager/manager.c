@@ -7,7 +7,7 @@
 
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/state/manager-state.h"
 

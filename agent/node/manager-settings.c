@@ -3,7 +3,7 @@
 /* Computes the settings from the configuration and the node's size: at the start, after a reload, and when the node
  * changes. */
 
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 
 #include <assert.h>
 

@@ -10,7 +10,7 @@
  * KEPT_BYTES, the oldest first.
  */
 
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Checks the node before a start, and for nmd --check-config (see node.h). nmd --check-config may run while another nmd
- * is running. It reports the same errors as a start, and makes no changes. It does not detect errors that occur only
- * during the start itself, such as a failing disk, a damaged journal, or a slice that systemd can't start. Except for a
- * missing shim, which nmd would only report at its start, the check fails only if a start would fail.
+ * Checks the node before a start, and for nmd --check-config (see node-settings.h). nmd --check-config may run while
+ * another nmd is running. It reports the same errors as a start, and makes no changes. It does not detect errors that
+ * occur only during the start itself, such as a failing disk, a damaged journal, or a slice that systemd can't start.
+ * Except for a missing shim, which nmd would only report at its start, the check fails only if a start would fail.
  */
 
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 
 #include <assert.h>
 #include <limits.h>

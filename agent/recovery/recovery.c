@@ -44,7 +44,7 @@
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/requests/requests.h"
 #include "agent/node/cgroups.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "agent/node/sampling.h"
 #include "util/clock.h"
 #include "util/fault.h"

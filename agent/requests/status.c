@@ -16,7 +16,7 @@
 #include "agent/journal/slot-file.h"
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/node/cgroups.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "agent/node/over-beta.h"
 #include "agent/policy/ordering.h"
 #include "agent/problem.h"

@@ -12,7 +12,7 @@
 
 #include "agent/journal/containers.h"
 #include "agent/node/sampling.h"
-#include "agent/node/node.h"
+#include "agent/node/node-settings.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
