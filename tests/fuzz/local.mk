@@ -1,11 +1,11 @@
 # Fuzz targets. Each file has one LLVMFuzzerTestOneInput() for one parser of untrusted data, and a corpus in corpus/<name>/. Targets
-# are linked like unit tests (tests/unit/local.mk). For make check they are linked with replay.c, which runs them on their corpus.
+# are linked like unit tests (tests/unit/local.mk). For make check they are linked with run-corpus.c, which runs them on their corpus.
 # To fuzz, configure with CC=clang --enable-fuzzers, and run make fuzz. To fuzz one target for a longer time, run
 # tests/fuzz/fuzz-<name> DIRECTORY-FOR-NEW-INPUTS CORPUS.
 if ENABLE_FUZZERS
 $(fuzz_programs): private AM_LDFLAGS += -fsanitize=fuzzer
 else
-$(fuzz_programs): %D%/replay.o
+$(fuzz_programs): %D%/run-corpus.o
 TESTS += $(fuzz_programs)
 endif
 EXTRA_DIST += %D%/corpus %D%/socket %D%/drive-socket.py
@@ -63,5 +63,5 @@ fuzz_programs = $(util_fuzz) $(cgroup_fuzz) $(monitor_fuzz) $(agent_fuzz) $(clie
 check_PROGRAMS += $(fuzz_programs)
 
 $(yarn_agent_fuzz): %D%/protobuf-wire.o %D%/rpc-peer.o %D%/fake-resolve.o tests/unit/proxy-fixture.o tests/unit/fake-yarn-node.o
-tests_unit_libfixtures_a_SOURCES += %D%/replay.c %D%/protobuf-wire.c %D%/rpc-peer.c %D%/fake-resolve.c
+tests_unit_libfixtures_a_SOURCES += %D%/run-corpus.c %D%/protobuf-wire.c %D%/rpc-peer.c %D%/fake-resolve.c
 noinst_HEADERS += %D%/protobuf-wire.h %D%/rpc-peer.h %D%/text.h
