@@ -351,7 +351,7 @@ bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm
 /* ---- running batches ---- */
 
 /* Ends a batch without wanted resources. Kills its worker. The batch is freed only in a later turn of the event loop,
- * when the worker's end is detected. Until then no new ask may join this batch. */
+ * when the worker's end is detected. Until then no new request may join this batch. */
 static void give_up_unwanted(struct nm_batch *b)
 {
     bool has_rest = false;

@@ -362,7 +362,7 @@ static void drop(struct nm_cache *c, struct slot *slot)
 
 /* Requests a resource. Increments the next id only if an entry is made, so that the numbers of directories are
  * consecutive, as administrators expect. */
-int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id)
+int nm_cache_request(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id)
 {
     const struct nm_cache_entry fresh = {
         .id = c->next_id, .key = *key, .state = NM_CACHE_FETCHING, .used_usec = now_usec, .users = 1};

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The resources on this host and their users: a model without I/O and without a clock. The first ask for a resource
- * makes an entry and starts a fetch. Further asks wait for the same fetch. Unused resources are kept until the cache is
- * full; then the least recently used resource is removed first. The key identifies an entry, so a source that has
- * changed gets another entry.
+ * The resources on this host and their users: a model without I/O and without a clock. The first request for a resource
+ * makes an entry and starts a fetch. Further requests wait for the same fetch. Unused resources are kept until the
+ * cache is full; then the least recently used resource is removed first. The key identifies an entry, so a source that
+ * has changed gets another entry.
  */
 
 #include <stdbool.h>
@@ -54,7 +54,7 @@ struct nm_cache_entry {
     enum nm_cache_state state;
     uint64_t bytes; /* size of the resource; 0 while the resource is fetched */
     uint64_t used_usec;
-    unsigned users; /* number of asks that haven't released the entry */
+    unsigned users; /* number of requests that haven't released the entry */
     bool is_leaving; /* lookups don't find the entry, and it is removed when it has no users */
     enum nm_cache_noted noted;
     bool is_listed;        /* a list of the resource's contents exists beside the resource (install.h) */
@@ -66,7 +66,7 @@ struct nm_cache_entry {
 
 enum {
     NM_CACHE_E_READY = 1, /* the resource is available */
-    NM_CACHE_E_FETCHING,  /* the resource is being fetched for an earlier ask */
+    NM_CACHE_E_FETCHING,  /* the resource is being fetched for an earlier request */
     NM_CACHE_E_NEW,       /* the caller has to fetch the resource */
 };
 
@@ -78,7 +78,7 @@ NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
 
 /* Requests the resource. Returns NM_CACHE_E_* or -ENOMEM. The entry *ret_id is in use until nm_cache_release(). The
  * next call may move the entry in memory; the id of the entry doesn't change. */
-int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
+int nm_cache_request(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 /* Stores the caller's data about a fetch in the entry. The caller must reset the data to NULL before the entry is
  * removed. */
@@ -88,13 +88,13 @@ void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted);
 void nm_cache_listed(struct nm_cache *c, uint64_t id);
 void nm_cache_checked(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 
-/* Reports the result of the fetch. After a failure, the next ask fetches the resource again. The users of the failed
- * entry must still release it. */
+/* Reports the result of the fetch. After a failure, the next request fetches the resource again. The users of the
+ * failed entry must still release it. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);
 void nm_cache_failed(struct nm_cache *c, uint64_t id);
 
-/* Sets is_leaving, because the entry's files are unusable or will never be complete. The next ask fetches the resource
- * again. The entry is removed when its last user has released it. */
+/* Sets is_leaving, because the entry's files are unusable or will never be complete. The next request fetches the
+ * resource again. The entry is removed when its last user has released it. */
 void nm_cache_invalidate(struct nm_cache *c, uint64_t id);
 
 /* Ends the application: its entries of visibility APPLICATION are removed when they are unused. */
@@ -117,7 +117,7 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id);
 
 const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: no entry has this id */
 const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: i is too large */
-/* Returns the entry that nm_cache_ask() would find. NULL: nm_cache_ask() would make a new entry. */
+/* Returns the entry that nm_cache_request() would find. NULL: nm_cache_request() would make a new entry. */
 const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key);
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);
 void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes);

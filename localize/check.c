@@ -18,7 +18,7 @@ struct check {
     char user[];
 };
 
-/* The checks that one piece of an ask starts: a batch for the user's own trees and a batch for PUBLIC trees. */
+/* The checks that one piece of a request starts: a batch for the user's own trees and a batch for PUBLIC trees. */
 struct begun {
     struct nm_localizer_request *request;
     struct nm_batch *batches[2];
@@ -63,7 +63,7 @@ static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e
     memcpy(c->user, user, size);
     c->next = e->checks;
     nm_cache_attach_checks(l->cache, id, c);
-    (void)nm_cache_ask(l->cache, &key, nm_now_usec(), &id); /* the entry exists, so no memory is needed */
+    (void)nm_cache_request(l->cache, &key, nm_now_usec(), &id); /* the entry exists, so no memory is needed */
     return STEAL_PTR(c);
 }
 
@@ -107,18 +107,19 @@ bool nm_localizer_check_piece(struct nm_localizer_request *request, size_t n)
     struct nm_localizer *l = request->localizer;
     struct begun b = {.request = request, .room = n};
 
-    if (request->n_asked < request->n_looked)
+    if (request->n_requested < request->n_looked)
         return true;
-    request->n_looked = request->n_asked + n;
+    request->n_looked = request->n_requested + n;
     if (!request->check_waits)
         request->check_waits = calloc(NM_LOCALIZER_PIECE, sizeof *request->check_waits);
     for (size_t i = 0; request->check_waits && i < n; i++)
-        check_one(&b, &request->spec->user, &request->spec->resources[request->n_asked + i], &request->check_waits[i]);
+        check_one(&b, &request->spec->user, &request->spec->resources[request->n_requested + i],
+                  &request->check_waits[i]);
     put(&b);
     if (request->n_checks == 0)
         return true;
-    TAILQ_REMOVE(&l->asking, request, asking_link);
-    TAILQ_INSERT_TAIL(&l->checking, request, asking_link);
+    TAILQ_REMOVE(&l->requesting, request, requesting_link);
+    TAILQ_INSERT_TAIL(&l->checking, request, requesting_link);
     request->is_checking = true;
     return false;
 }
@@ -133,8 +134,8 @@ void nm_localizer_end_checking(struct nm_localizer_request *request)
         }
     if (!request->is_checking)
         return;
-    TAILQ_REMOVE(&request->localizer->checking, request, asking_link);
-    TAILQ_INSERT_HEAD(&request->localizer->asking, request, asking_link);
+    TAILQ_REMOVE(&request->localizer->checking, request, requesting_link);
+    TAILQ_INSERT_HEAD(&request->localizer->requesting, request, requesting_link);
     request->is_checking = false;
 }
 
@@ -183,7 +184,7 @@ void nm_localizer_free_checks(const struct nm_cache_entry *e)
 
 static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
 
-/* Returns the key of a resource. Asks with the same key share an entry. For PUBLIC resources the key contains no
+/* Returns the key of a resource. Requests with the same key share an entry. For PUBLIC resources the key contains no
  * user. */
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See localizer-request.h. A user chooses how many resources a container has. Resources are therefore requested,
- * checked and released in pieces, one piece per turn of the event loop. Each fetch has a list of the asks that wait
+ * checked and released in pieces, one piece per turn of the event loop. Each fetch has a list of the requests that wait
  * for it. */
 
 #include "localize/localizer-state.h"
@@ -84,16 +84,16 @@ static int copy_spec(const struct nm_localizer_user *user, const struct nm_local
     return 0;
 }
 
-/* ---- the end of an ask ---- */
+/* ---- the end of a request ---- */
 
-/* Ends the ask if it is complete or has failed. The first failure ends the ask, because a container needs all of its
- * resources. */
+/* Ends the request if it is complete or has failed. The first failure ends the request, because a container needs all
+ * of its resources. */
 void nm_localizer_request_settle(struct nm_localizer_request *request)
 {
     struct nm_localizer *l = request->localizer;
 
     if (request->has_ended || request->is_ending ||
-        (!request->has_failed && (request->n_asked < request->n || request->n_waiting > 0)))
+        (!request->has_failed && (request->n_requested < request->n || request->n_waiting > 0)))
         return;
     request->is_ending = true;
     TAILQ_INSERT_TAIL(&l->ending, request, end_link);
@@ -110,7 +110,7 @@ void nm_localizer_request_fail(struct nm_localizer_request *request, int result,
     nm_localizer_request_settle(request);
 }
 
-/* ---- asking ---- */
+/* ---- requesting ---- */
 
 static int make_resource(struct nm_localizer *l, const struct nm_localizer_resource *res, uint64_t id, json_t **ret)
 {
@@ -139,20 +139,20 @@ static bool is_removed(const struct nm_localizer *l, uint64_t id, const char *na
 
 /* Requests the resource from the cache, and checks that it is still on the disk. Programs that clean up temporary files
  * may have removed it because of its age. */
-static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, const char *name, uint64_t *ret_id)
+static int request_entry(struct nm_localizer *l, const struct nm_cache_key *key, const char *name, uint64_t *ret_id)
 {
     const uint64_t now_usec = nm_now_usec();
-    int r = nm_cache_ask(l->cache, key, now_usec, ret_id);
+    int r = nm_cache_request(l->cache, key, now_usec, ret_id);
 
     if (r != NM_CACHE_E_READY || !is_removed(l, *ret_id, name))
         return r;
     nm_localizer_invalidate(l, *ret_id);
     nm_cache_release(l->cache, *ret_id, now_usec);
-    return nm_cache_ask(l->cache, key, now_usec, ret_id);
+    return nm_cache_request(l->cache, key, now_usec, ret_id);
 }
 
-/* One piece of one ask. Each PUBLIC resource gets a separate batch, so that it can be in another user's queue as well.
- * The other resources share a batch. */
+/* One piece of one request. Each PUBLIC resource gets a separate batch, so that it can be in another user's queue as
+ * well. The other resources share a batch. */
 struct piece {
     struct nm_localizer_request *request;
     const struct nm_localizer_user *user;
@@ -224,7 +224,7 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
     return r;
 }
 
-/* Adds a resource that another user has requested to the queue of this ask's user as well, because the other user's
+/* Adds a resource that another user has requested to the queue of this request's user as well, because the other user's
  * queue may be long. */
 static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
@@ -238,7 +238,7 @@ static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, 
     return add_public(p, res, id, f);
 }
 
-/* Returns the index of the ask's first resource that has the same id as resource i; the result may be i itself. */
+/* Returns the index of the request's first resource that has the same id as resource i; the result may be i itself. */
 static size_t find_first(struct nm_localizer_request *request, size_t i)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
@@ -251,9 +251,9 @@ static size_t find_first(struct nm_localizer_request *request, size_t i)
     return request->firsts[at] - 1;
 }
 
-/* Makes the ask wait for resource i. A container may have one resource under thousands of names. The ask has only
- * one wait for all these names, so a report of the worker, or the end of the fetch, costs the event loop no time per
- * name. */
+/* Makes the request wait for resource i. A container may have one resource under thousands of names. The request has
+ * only one wait for all these names, so a report of the worker, or the end of the fetch, costs the event loop no time
+ * per name. */
 static void wait_for(struct nm_localizer_request *request, size_t i)
 {
     struct nm_localizer_fetch *f = nm_cache_find(request->localizer->cache, request->ids[i])->fetch;
@@ -267,20 +267,20 @@ static void wait_for(struct nm_localizer_request *request, size_t i)
     request->n_waiting++;
 }
 
-static int ask_for(struct piece *p, const struct nm_localizer_resource *res)
+static int request_resource(struct piece *p, const struct nm_localizer_resource *res)
 {
     struct nm_localizer_request *request = p->request;
     struct nm_localizer *l = request->localizer;
     const struct nm_cache_key key = nm_localizer_key(p->user, res);
-    const size_t i = request->n_asked;
+    const size_t i = request->n_requested;
     uint64_t id;
-    int r = ask_cache(l, &key, res->name, &id), found = r;
+    int r = request_entry(l, &key, res->name, &id), found = r;
 
     if (r < 0)
         return r;
     request->found[i] = (uint8_t)found;
     request->ids[i] = id;
-    request->n_asked++;
+    request->n_requested++;
     if (found == NM_CACHE_E_READY) {
         (void)nm_cache_file_touch(l->state_fd, id, nm_now_usec());
         return 0;
@@ -291,53 +291,53 @@ static int ask_for(struct piece *p, const struct nm_localizer_resource *res)
     return r;
 }
 
-static int ask_piece(struct nm_localizer_request *request)
+static int request_piece(struct nm_localizer_request *request)
 {
     struct nm_localizer *l = request->localizer;
     struct piece p = {
         .request = request, .user = &request->spec->user,
-        .room = NM_MIN(request->n - request->n_asked, NM_LOCALIZER_PIECE)};
+        .room = NM_MIN(request->n - request->n_requested, NM_LOCALIZER_PIECE)};
     int r = 0, put = 0;
 
     if (!nm_localizer_check_piece(request, p.room))
         return 0;
     for (size_t i = 0; r >= 0 && i < p.room; i++)
-        r = ask_for(&p, &request->spec->resources[request->n_asked]);
-    /* the resources are in the cache by now, so freeing the ask also removes them from the queue */
+        r = request_resource(&p, &request->spec->resources[request->n_requested]);
+    /* the resources are in the cache by now, so freeing the request also removes them from the queue */
     if (p.batch)
         put = nm_batches_put(l->batches, p.batch);
     return r < 0 ? r : put;
 }
 
-/* Ends the requests of an ask: the ask has requested all resources, has failed, or is freed. */
-static void end_asking(struct nm_localizer_request *request)
+/* Ends the part in which a request names its resources: it has named all of them, has failed, or is freed. */
+static void end_requesting(struct nm_localizer_request *request)
 {
     if (!request->spec)
         return;
     nm_localizer_end_checking(request);
-    TAILQ_REMOVE(&request->localizer->asking, request, asking_link);
+    TAILQ_REMOVE(&request->localizer->requesting, request, requesting_link);
     free(request->spec);
     request->spec = NULL;
 }
 
-/* Requests the resources of one piece of one ask. Asks with further resources take turns. */
+/* Requests the resources of one piece of one request. Requests with further resources take turns. */
 bool nm_localizer_request_some(struct nm_localizer *l)
 {
-    struct nm_localizer_request *request = TAILQ_FIRST(&l->asking);
+    struct nm_localizer_request *request = TAILQ_FIRST(&l->requesting);
     char message[100];
     int r;
 
     if (!request)
         return false;
-    TAILQ_REMOVE(&l->asking, request, asking_link);
-    TAILQ_INSERT_TAIL(&l->asking, request, asking_link);
-    r = request->has_failed ? 0 : ask_piece(request);
+    TAILQ_REMOVE(&l->requesting, request, requesting_link);
+    TAILQ_INSERT_TAIL(&l->requesting, request, requesting_link);
+    r = request->has_failed ? 0 : request_piece(request);
     if (r < 0) {
         (void)snprintf(message, sizeof message, "Can't start localizing the container's files: %s", strerror(-r));
         nm_localizer_request_fail(request, r == -ENOSPC || r == -EDQUOT ? -ENOSPC : -EIO, message);
     }
-    if (request->has_failed || request->n_asked == request->n)
-        end_asking(request);
+    if (request->has_failed || request->n_requested == request->n)
+        end_requesting(request);
     nm_localizer_request_settle(request);
     return true;
 }
@@ -364,8 +364,8 @@ static void free_request(struct nm_localizer_request *request)
     free(request);
 }
 
-/* Makes an ask and puts it into the list before it has any resource. If a later step fails, freeing the ask therefore
- * releases everything. */
+/* Makes a request and puts it into the list before it has any resource. If a later step fails, freeing the request
+ * therefore releases everything. */
 static int new_request(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
                        struct nm_localizer_request **ret)
 {
@@ -378,7 +378,7 @@ static int new_request(struct nm_localizer *l, size_t n, const struct nm_localiz
         return -ENOMEM;
     }
     request->n = n;
-    request->asked_usec = nm_now_usec();
+    request->requested_usec = nm_now_usec();
     request->localizer = l;
     request->listener = *listener;
     TAILQ_INSERT_TAIL(&l->requests, request, link);
@@ -405,14 +405,14 @@ int nm_localizer_request(struct nm_localizer *l, const struct nm_localizer_user 
         r = copy_spec(user, resources, n, &request->spec);
     if (r < 0)
         return r;
-    TAILQ_INSERT_TAIL(&l->asking, request, asking_link);
-    r = ask_piece(request);
+    TAILQ_INSERT_TAIL(&l->requesting, request, requesting_link);
+    r = request_piece(request);
     if (r >= 0)
         r = nm_localizer_begin_turn(l);
     if (r < 0)
         return r;
-    if (request->n_asked == n)
-        end_asking(request);
+    if (request->n_requested == n)
+        end_requesting(request);
     nm_localizer_request_settle(request);
     *ret = STEAL_PTR(request);
     return 0;
@@ -442,9 +442,10 @@ bool nm_localizer_release_some(struct nm_localizer *l)
 
     if (!request)
         return false;
-    while (n++ < NM_LOCALIZER_PIECE && request->n_released < request->n_asked && (n == 1 || nm_now_usec() < end_usec))
-        release(request, request->n_asked - ++request->n_released);
-    if (request->n_released == request->n_asked) {
+    while (n++ < NM_LOCALIZER_PIECE && request->n_released < request->n_requested &&
+           (n == 1 || nm_now_usec() < end_usec))
+        release(request, request->n_requested - ++request->n_released);
+    if (request->n_released == request->n_requested) {
         TAILQ_REMOVE(&l->releasing, request, link);
         free_request(request);
     }
@@ -458,7 +459,7 @@ struct nm_localizer_request *nm_localizer_request_free(struct nm_localizer_reque
     if (!request)
         return NULL;
     l = request->localizer;
-    end_asking(request);
+    end_requesting(request);
     if (request->is_ending)
         TAILQ_REMOVE(&l->ending, request, end_link);
     request->is_ending = false;
@@ -470,11 +471,11 @@ struct nm_localizer_request *nm_localizer_request_free(struct nm_localizer_reque
     return NULL;
 }
 
-/* ---- the resources of an ask ---- */
+/* ---- the resources of a request ---- */
 
 char *nm_localizer_target(const struct nm_localizer_request *request, size_t i)
 {
-    assert(i < request->n_asked);
+    assert(i < request->n_requested);
     return nm_layout_target(request->localizer->local_dir, nm_cache_find(request->localizer->cache, request->ids[i]));
 }
 
@@ -492,19 +493,19 @@ static int compare_ids(const void *a, const void *b)
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Counts each resource once, even if the ask has several names for it. Uses the resource's state at the time of its
+/* Counts each resource once, even if the request has several names for it. Uses the resource's state at the time of its
  * first name. */
 void nm_localizer_count(const struct nm_localizer_request *request, struct nm_localizer_counts *ret)
 {
-    _cleanup_free_ struct id_index *list = calloc(request->n_asked + 1, sizeof *list);
+    _cleanup_free_ struct id_index *list = calloc(request->n_requested + 1, sizeof *list);
 
-    *ret = (struct nm_localizer_counts){.usec = nm_sub_u64(nm_now_usec(), request->asked_usec)};
+    *ret = (struct nm_localizer_counts){.usec = nm_sub_u64(nm_now_usec(), request->requested_usec)};
     if (!list)
         return;
-    for (size_t i = 0; i < request->n_asked; i++)
+    for (size_t i = 0; i < request->n_requested; i++)
         list[i] = (struct id_index){request->ids[i], i};
-    qsort(list, request->n_asked, sizeof *list, compare_ids);
-    for (size_t i = 0; i < request->n_asked; i++) {
+    qsort(list, request->n_requested, sizeof *list, compare_ids);
+    for (size_t i = 0; i < request->n_requested; i++) {
         const uint64_t bytes = nm_cache_find(request->localizer->cache, list[i].id)->bytes;
 
         if (i > 0 && list[i].id == list[i - 1].id)
@@ -526,7 +527,7 @@ bool nm_localizer_is_there(const struct nm_localizer_request *request, size_t i)
     assert(i < request->n);
     if (request->has_ended && !request->has_failed)
         return true; /* true even if the resource was removed later */
-    if (i >= request->n_asked)
+    if (i >= request->n_requested)
         return false;
     e = nm_cache_find(request->localizer->cache, request->ids[i]);
     return e->state == NM_CACHE_READY && !e->is_leaving; /* a failed entry is READY with is_leaving */
@@ -534,7 +535,7 @@ bool nm_localizer_is_there(const struct nm_localizer_request *request, size_t i)
 
 bool nm_localizer_check(struct nm_localizer_request *request, size_t i, const char *name)
 {
-    assert(i < request->n_asked);
+    assert(i < request->n_requested);
     if (!is_removed(request->localizer, request->ids[i], name))
         return true;
     nm_localizer_invalidate(request->localizer, request->ids[i]);

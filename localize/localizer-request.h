@@ -38,8 +38,8 @@ struct nm_localizer_progress {
     bool is_unpacking;
 };
 
-/* `ended` is called once, never during nm_localizer_request(), and may free the ask. result is 0, or -EIO with a
- * sentence, or -ENOSPC with a sentence if this host has no room. `progress` must not free the ask. */
+/* `ended` is called once, never during nm_localizer_request(), and may free the request. result is 0, or -EIO with a
+ * sentence, or -ENOSPC with a sentence if this host has no room. `progress` must not free the request. */
 struct nm_localizer_listener {
     void (*progress)(struct nm_localizer_request *request, const struct nm_localizer_progress *progress,
                      void *userdata);
@@ -53,16 +53,16 @@ struct nm_localizer_listener {
 int nm_localizer_request(struct nm_localizer *l, const struct nm_localizer_user *user,
                          const struct nm_localizer_resource *resources, size_t n,
                          const struct nm_localizer_listener *listener, struct nm_localizer_request **ret);
-/* Releases the resources of the ask. Ends each fetch that no other ask waits for. */
+/* Releases the resources of the request. Ends each fetch that no other request waits for. */
 struct nm_localizer_request *nm_localizer_request_free(struct nm_localizer_request *request);
 NM_DEFINE_CLEANUP(struct nm_localizer_request *, nm_localizer_request_free)
 
 /* Returns the directory of resource i of the list. The caller frees the string. NULL: no memory. */
 char *nm_localizer_target(const struct nm_localizer_request *request, size_t i);
 
-/* Numbers of an ask's resources, each resource counted once. A resource counts as fetched if it was fetched for this
- * ask, or for an earlier ask that was still waiting. It counts as cached if this host already had it. usec: time since
- * the ask was made. */
+/* Numbers of a request's resources, each resource counted once. A resource counts as fetched if it was fetched for this
+ * request, or for an earlier request that was still waiting. It counts as cached if this host already had it. usec:
+ * time since the request was made. */
 struct nm_localizer_counts {
     uint64_t fetched_bytes, cached_bytes, n_fetched, n_cached, usec;
 };
@@ -72,5 +72,5 @@ void nm_localizer_count(const struct nm_localizer_request *request, struct nm_lo
 bool nm_localizer_is_there(const struct nm_localizer_request *request, size_t i);
 
 /* Checks whether resource i is still on the disk, under the given name (NULL if the name isn't known). If another
- * program has removed the resource, the next ask fetches it again. */
+ * program has removed the resource, the next request fetches it again. */
 bool nm_localizer_check(struct nm_localizer_request *request, size_t i, const char *name);

@@ -20,35 +20,36 @@
 /* A fetch of a resource. The cache entry points to it during the fetch (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
     struct nm_batch_refs batches;
-    LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, even if the ask has several names for the resource */
+    LIST_HEAD(, nm_localizer_wait) waits; /* one for each request, even if the request has several names for the
+                                             resource */
     uint64_t reported_usec;               /* time of the last progress report of the fetch */
     bool is_full;                         /* the fetch failed because of a lack of room */
 };
 
-/* Links an ask to the fetch of one of its resources. ask is NULL while the wait is in no list. */
+/* Links a request to the fetch of one of its resources. request is NULL while the wait is in no list. */
 struct nm_localizer_wait {
     LIST_ENTRY(nm_localizer_wait) link;
     struct nm_localizer_request *request;
     size_t n;
 };
 
-/* Links an ask to the check of one of its resources. The ask requests the resource after the check. ask is NULL while
+/* Links a request to the check of one of its resources. It continues after the check. request is NULL while
  * the wait is in no list. */
 struct nm_localizer_check_wait {
     LIST_ENTRY(nm_localizer_check_wait) link;
     struct nm_localizer_request *request;
 };
 
-/* The request behind an ask: user and resources. The ask owns the strings. */
+/* The parameters of a request: user and resources. The request owns the strings. */
 struct nm_localizer_request_spec {
     struct nm_localizer_user user;
     struct nm_localizer_resource resources[];
 };
 
-/* The resources of one container. The ask keeps the resources in use until the ask is freed, when the container has
- * ended. */
+/* The resources of one container. The request keeps the resources in use until the request is freed, when the container
+ * has ended. */
 struct nm_localizer_request {
-    TAILQ_ENTRY(nm_localizer_request) link, asking_link, end_link;
+    TAILQ_ENTRY(nm_localizer_request) link, requesting_link, end_link;
     struct nm_localizer *localizer;
     struct nm_localizer_listener listener;
     struct nm_localizer_request_spec *spec; /* NULL: all resources have been requested */
@@ -59,9 +60,9 @@ struct nm_localizer_request {
     size_t n_firsts;                 /* a power of two */
     struct nm_localizer_check_wait *check_waits; /* one for each resource of a piece; NULL until the first check */
     size_t n_looked, n_checks; /* resources checked or being checked; resources whose checks are pending */
-    size_t n, n_asked, n_waiting, n_released;
-    uint64_t asked_usec, reported_usec; /* reported_usec: time of the last progress report */
-    char *message; /* why the ask failed */
+    size_t n, n_requested, n_waiting, n_released;
+    uint64_t requested_usec, reported_usec; /* reported_usec: time of the last progress report */
+    char *message; /* why the request failed */
     int result;
     bool has_failed, has_ended, is_ending, is_checking;
 };
@@ -75,14 +76,15 @@ struct nm_localizer {
     char *local_dir, *boot_id;
     struct nm_batches *batches;
     struct nm_leftovers *leftovers;
-    struct nm_localizer_requests requests, releasing; /* releasing: asks that were freed but have resources left to
+    struct nm_localizer_requests requests, releasing; /* releasing: requests that were freed but have resources left to
                                                          release */
-    /* asking: asks with resources left to request; ending: asks whose callback `ended` hasn't been called yet */
-    struct nm_localizer_requests asking, ending;
-    struct nm_localizer_requests checking; /* asks that return to `asking` once the checks of their resources have
-                                              ended */
-    bool may_remove, removes; /* may_remove: removals are allowed; removes: removals have begun, after the earlier asks
-                                 had requested all resources */
+    /* requesting: requests with resources left to request; ending: requests whose callback `ended` hasn't been called
+     * yet */
+    struct nm_localizer_requests requesting, ending;
+    struct nm_localizer_requests checking; /* requests that return to `requesting` once the checks of their resources
+                                              have ended */
+    bool may_remove, removes; /* may_remove: removals are allowed; removes: removals have begun, after the earlier
+                                 requests had requested all resources */
     sd_event_source *turn;
 };
 
@@ -99,8 +101,8 @@ static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* nm_localizer_request_fail() ends the ask with a result of localizer-request.h. nm_localizer_request_settle() ends
- * the ask if it has all its resources. The listener is called in a later turn of the event loop. */
+/* nm_localizer_request_fail() ends the request with a result of localizer-request.h. nm_localizer_request_settle() ends
+ * the request if it has all its resources. The listener is called in a later turn of the event loop. */
 void nm_localizer_request_fail(struct nm_localizer_request *request, int result, const char *message);
 void nm_localizer_request_settle(struct nm_localizer_request *request);
 
@@ -108,10 +110,10 @@ void nm_localizer_request_settle(struct nm_localizer_request *request);
  * use the resource that is fetched again instead of this entry. */
 void nm_localizer_invalidate(struct nm_localizer *l, uint64_t id);
 
-/* Checks the ask's next n resources, once. Returns false if workers check some of them. The ask is then in the list
- * `checking` until these workers have ended. */
+/* Checks the request's next n resources, once. Returns false if workers check some of them. The request is then in the
+ * list `checking` until these workers have ended. */
 bool nm_localizer_check_piece(struct nm_localizer_request *request, size_t n);
-/* Ends the ask's wait for checks, and moves the ask from the list `checking` back to `asking`. */
+/* Ends the request's wait for checks, and moves the request from the list `checking` back to `requesting`. */
 void nm_localizer_end_checking(struct nm_localizer_request *request);
 void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata);
 void nm_localizer_free_checks(const struct nm_cache_entry *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See localizer.h. The cache (cache.h) contains the entries, batches (batches.h) do the work, and localizer-request.c
- * handles the asks. */
+ * handles the requests. */
 
 #include "localize/localizer-state.h"
 
@@ -30,7 +30,8 @@
 
 /* ---- results of batches ---- */
 
-/* Ends all waits for the resource. The end of an ask that this causes is reported in a later turn of the event loop. */
+/* Ends all waits for the resource. The end of a request that this causes is reported in a later turn of the event
+ * loop. */
 static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
 {
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -61,7 +62,7 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
 }
 
 /* Stores the state on the disk before the worker starts. If nmd ends meanwhile, the next nmd reads there that a part of
- * the resource may have to be removed. The state isn't stored earlier, because an ask for thousands of resources may
+ * the resource may have to be removed. The state isn't stored earlier, because a request for thousands of resources may
  * fail at the first resource. A removal continues even if the state can't be stored, because the removal makes room. */
 static int on_begins(uint64_t id, void *userdata)
 {
@@ -79,7 +80,7 @@ static void on_no_space(uint64_t id, void *userdata)
     f->is_full = true;
 }
 
-/* Fails all asks that wait for the resource, with the same message. The next ask tries again. */
+/* Fails all requests that wait for the resource, with the same message. The next request tries again. */
 static void on_failed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -88,8 +89,8 @@ static void on_failed(uint64_t id, const char *message, void *userdata)
     end_fetch(l, id, message);
 }
 
-/* Abandons an entry: the next ask fetches the resource into another directory. The entry's files are removed only after
- * its worker has ended. */
+/* Abandons an entry: the next request fetches the resource into another directory. The entry's files are removed only
+ * after its worker has ended. */
 static void on_abandoned(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -167,8 +168,8 @@ static bool is_due(uint64_t *reported_usec, uint64_t now_usec)
     return true;
 }
 
-/* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for a resource. The rate
- * of reports is therefore limited for each fetch and for each ask. */
+/* Forwards progress. A user controls the number of lines, of resources, and of requests that wait for a resource. The
+ * rate of reports is therefore limited for each fetch and for each request. */
 static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *userdata)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
@@ -181,7 +182,7 @@ static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *
     LIST_FOREACH(w, &f->waits, link) {
         struct nm_localizer_request *request = w->request;
         const struct nm_localizer_progress progress = {
-            .n_done = request->n_asked - request->n_waiting,
+            .n_done = request->n_requested - request->n_waiting,
             .n = request->n,
             .bytes = reply->bytes,
             .total_bytes = reply->total_bytes,
@@ -279,7 +280,7 @@ static bool tidy(struct nm_localizer *l)
     struct removals rs = {.n = 0};
     bool more = false;
 
-    l->removes = l->removes || (l->may_remove && TAILQ_EMPTY(&l->asking) && TAILQ_EMPTY(&l->checking));
+    l->removes = l->removes || (l->may_remove && TAILQ_EMPTY(&l->requesting) && TAILQ_EMPTY(&l->checking));
     for (size_t n = 0; l->removes && !more && (e = nm_cache_next_to_evict(l->cache)); n++) {
         remove_entry(l, e, &rs);
         more = n + 1 == NM_LOCALIZER_PIECE || nm_now_usec() >= end_usec;
@@ -300,8 +301,8 @@ static void on_retry(uint64_t id, void *userdata)
 
 /* ---- turns ---- */
 
-/* Reports the ends of asks. Takes the first ask of the list each time, because a listener may free any ask. Returns
- * whether asks are left in the list. */
+/* Reports the ends of requests. Takes the first request of the list each time, because a listener may free any request.
+ * Returns whether requests are left in the list. */
 static bool report_ends(struct nm_localizer *l)
 {
     struct nm_localizer_request *request;
@@ -452,7 +453,7 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
     if (!l)
         return -ENOMEM;
     TAILQ_INIT(&l->requests);
-    TAILQ_INIT(&l->asking);
+    TAILQ_INIT(&l->requesting);
     TAILQ_INIT(&l->checking);
     TAILQ_INIT(&l->ending);
     TAILQ_INIT(&l->releasing);

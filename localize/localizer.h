@@ -39,7 +39,7 @@ struct nm_localizer_params {
 };
 
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret);
-/* Ends all workers. The caller must have freed all asks before. */
+/* Ends all workers. The caller must have freed all requests before. */
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
 

@@ -91,20 +91,20 @@ int fixture_tear_down(void **state)
     return 0;
 }
 
-void on_progress(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata)
+void on_progress(struct nm_localizer_request *request, const struct nm_localizer_progress *progress, void *userdata)
 {
     struct owner *o = userdata;
 
-    assert_ptr_equal(ask, o->ask);
+    assert_ptr_equal(request, o->request);
     assert_true(progress->n_done < progress->n);
     o->progress++;
 }
 
-void on_ended(struct nm_localizer_request *ask, int result, const char *message, void *userdata)
+void on_ended(struct nm_localizer_request *request, int result, const char *message, void *userdata)
 {
     struct owner *o = userdata;
 
-    assert_ptr_equal(ask, o->ask);
+    assert_ptr_equal(request, o->request);
     o->ended++;
     o->result = result;
     (void)snprintf(o->message, sizeof o->message, "%s", message ? message : "");
@@ -124,7 +124,7 @@ int ask_as(struct fixture *w, const char *name, uid_t uid, struct owner *o, enum
                                                       .uri = uris[i],
                                                       .type = "FILE",
                                                       .name = uris[i] + strlen("x:")};
-    return nm_localizer_request(w->localizer, &user, resources, n, &listener, &o->ask);
+    return nm_localizer_request(w->localizer, &user, resources, n, &listener, &o->request);
 }
 
 int try_ask(struct fixture *w, struct owner *o, enum nm_visibility visibility, const char *const *uris, size_t n)
@@ -141,7 +141,7 @@ void ask(struct fixture *w, struct owner *o, const char *uri)
 
 void give_back(struct owner *o)
 {
-    o->ask = nm_localizer_request_free(o->ask);
+    o->request = nm_localizer_request_free(o->request);
 }
 
 unsigned count_log(struct fixture *w)

@@ -32,9 +32,9 @@ struct fixture {
     char *local, *state;
 };
 
-/* The owner of an ask, and the results that its callbacks got. */
+/* The owner of a request, and the results that its callbacks got. */
 struct owner {
-    struct nm_localizer_request *ask;
+    struct nm_localizer_request *request;
     int ended, result;
     unsigned progress;
     char message[512];
@@ -47,8 +47,8 @@ int fixture_tear_down(void **state);
 void start(struct fixture *w); /* starts the localizer with w->params */
 
 /* Callbacks, whose userdata is the struct owner. */
-void on_progress(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata);
-void on_ended(struct nm_localizer_request *ask, int result, const char *message, void *userdata);
+void on_progress(struct nm_localizer_request *request, const struct nm_localizer_progress *progress, void *userdata);
+void on_ended(struct nm_localizer_request *request, int result, const char *message, void *userdata);
 
 /*
  * URIs: x:N makes a file of N bytes and writes a line to the log. x:hang-N writes its PID to the log and does not end.

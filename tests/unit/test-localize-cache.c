@@ -31,7 +31,7 @@ static uint64_t cache_one(struct nm_cache *c, const char *uri, uint64_t bytes, u
     const struct nm_cache_key key = key_of(uri);
     uint64_t id;
 
-    if (nm_cache_ask(c, &key, now_usec, &id) == NM_CACHE_E_NEW)
+    if (nm_cache_request(c, &key, now_usec, &id) == NM_CACHE_E_NEW)
         nm_cache_fetched(c, id, bytes);
     return id;
 }
@@ -43,11 +43,11 @@ static void test_two_requests_for_a_resource_share_one_fetch(void **state)
     uint64_t first, second, third;
 
     (void)state;
-    assert_int_equal(nm_cache_ask(c, &key, 1, &first), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &key, 1, &first), NM_CACHE_E_NEW);
     assert_int_equal(first, NM_CACHE_FIRST_ID);
-    assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_FETCHING);
+    assert_int_equal(nm_cache_request(c, &key, 1, &second), NM_CACHE_E_FETCHING);
     nm_cache_fetched(c, first, 40);
-    assert_int_equal(nm_cache_ask(c, &key, 1, &third), NM_CACHE_E_READY);
+    assert_int_equal(nm_cache_request(c, &key, 1, &third), NM_CACHE_E_READY);
     assert_int_equal(first, second);
     assert_int_equal(first, third);
     assert_int_equal(nm_cache_find(c, first)->users, 3);
@@ -72,9 +72,9 @@ static void test_different_keys_name_different_resources(void **state)
     keys[6].timestamp_msec = 1;
     keys[7].pattern = ".*";
     for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
-        assert_int_equal(nm_cache_ask(c, &keys[i], 1, &id), NM_CACHE_E_NEW);
+        assert_int_equal(nm_cache_request(c, &keys[i], 1, &id), NM_CACHE_E_NEW);
     for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
-        assert_int_equal(nm_cache_ask(c, &keys[i], 1, &id), NM_CACHE_E_FETCHING);
+        assert_int_equal(nm_cache_request(c, &keys[i], 1, &id), NM_CACHE_E_FETCHING);
 }
 
 static void test_a_failed_fetch_is_repeated(void **state)
@@ -84,9 +84,9 @@ static void test_a_failed_fetch_is_repeated(void **state)
     uint64_t first, second;
 
     (void)state;
-    assert_int_equal(nm_cache_ask(c, &key, 1, &first), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &key, 1, &first), NM_CACHE_E_NEW);
     nm_cache_failed(c, first);
-    assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &key, 1, &second), NM_CACHE_E_NEW);
     assert_int_not_equal(first, second);
     /* the users that waited for the failed fetch haven't released the resource yet */
     assert_null(nm_cache_next_to_evict(c));
@@ -110,7 +110,7 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
     nm_cache_release(c, d, 20);
     assert_int_equal(nm_cache_next_to_evict(c)->id, b);
     /* an entry that is being removed isn't found any more */
-    assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &key, 30, &next), NM_CACHE_E_NEW);
     assert_int_equal(nm_cache_next_to_evict(c)->id, a);
     assert_null(nm_cache_next_to_evict(c)); /* the cache has room for d */
     assert_int_equal(nm_cache_bytes(c), 180);
@@ -129,8 +129,8 @@ static void test_the_end_of_an_application_removes_its_cached_resources(void **s
     own.visibility = other.visibility = NM_VISIBILITY_APPLICATION;
     own.application = "app1";
     other.application = "app2";
-    assert_int_equal(nm_cache_ask(c, &own, 1, &id), NM_CACHE_E_NEW);
-    assert_int_equal(nm_cache_ask(c, &other, 1, &other_id), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &own, 1, &id), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &other, 1, &other_id), NM_CACHE_E_NEW);
     nm_cache_fetched(c, id, 1);
     nm_cache_fetched(c, other_id, 1);
     nm_cache_release(c, other_id, 1);
@@ -139,7 +139,7 @@ static void test_the_end_of_an_application_removes_its_cached_resources(void **s
     nm_cache_release(c, id, 2);
     assert_int_equal(nm_cache_next_to_evict(c)->id, id);
     assert_null(nm_cache_next_to_evict(c));
-    assert_int_equal(nm_cache_ask(c, &same_user, 3, &id), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &same_user, 3, &id), NM_CACHE_E_NEW);
 }
 
 /* ---- files ---- */
@@ -157,7 +157,7 @@ static void test_each_resource_has_a_separate_path(void **state)
     (void)state;
     assert_non_null(mkdtemp(directory));
     fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(nm_cache_ask(c, &unfinished, 3, &f), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(c, &unfinished, 3, &f), NM_CACHE_E_NEW);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(nm_cache_file_save(fd, nm_cache_at(c, i), "boot1"), 0);
     assert_int_equal(nm_cache_file_touch(fd, a, 9000009), 0);
@@ -173,16 +173,16 @@ static void test_each_resource_has_a_separate_path(void **state)
     assert_int_equal(nm_cache_next_to_evict(later)->id, f);
     assert_null(nm_cache_next_to_evict(later));
     assert_int_equal(faccessat(fd, "nonsense", F_OK, 0), -1);
-    assert_int_equal(nm_cache_ask(later, &a_key, 5, &f), NM_CACHE_E_READY);
+    assert_int_equal(nm_cache_request(later, &a_key, 5, &f), NM_CACHE_E_READY);
     assert_int_equal(f, a);
-    assert_int_equal(nm_cache_ask(later, &unfinished, 5, &f), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(later, &unfinished, 5, &f), NM_CACHE_E_NEW);
     assert_int_equal(f, 78);
 
     assert_int_equal(nm_cache_file_remove(fd, b), 0);
     assert_int_equal(nm_cache_file_remove(fd, b), 0);
     assert_int_equal(nm_cache_file_load(fd, "boot2", next_boot), 0);
     assert_null(nm_cache_find(next_boot, b));
-    assert_int_equal(nm_cache_ask(next_boot, &a_key, 5, &f), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_request(next_boot, &a_key, 5, &f), NM_CACHE_E_NEW);
     /* the ids of the unreadable files aren't used again, because directories with these ids may exist */
     assert_int_equal(f, 78);
     for (int i = 0; i < 2; i++)
@@ -228,7 +228,7 @@ static void test_a_resource_has_the_same_note_file_until_its_removal(void **stat
     assert_non_null(mkdtemp(directory));
     fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int is_old = 0; is_old < 2; is_old++) {
-        assert_int_equal(nm_cache_ask(c, &key, 7000007, &id), NM_CACHE_E_NEW);
+        assert_int_equal(nm_cache_request(c, &key, 7000007, &id), NM_CACHE_E_NEW);
         assert_int_equal(nm_cache_file_note(fd, c, id, "boot1"), 0);
         assert_int_equal(bytes_and_use_after_restart(fd, id, &used), UINT64_MAX);
         if (is_old)
@@ -265,7 +265,7 @@ static void test_a_changed_note_still_records_that_a_list_exists(void **state)
         const struct nm_cache_key key = key_of("a");
         uint64_t id;
 
-        assert_int_equal(nm_cache_ask(c, &key, 7000007, &id), NM_CACHE_E_NEW);
+        assert_int_equal(nm_cache_request(c, &key, 7000007, &id), NM_CACHE_E_NEW);
         assert_int_equal(nm_cache_file_note(fd, c, id, "boot1"), 0);
         if (i & 1)
             write_in_another_order(fd, "10");
@@ -329,7 +329,7 @@ static void ask_or_release(struct model *a)
         key.visibility = NM_VISIBILITY_APPLICATION;
         key.application = "app";
     }
-    r = nm_cache_ask(a->cache, &key, a->now_usec, &id);
+    r = nm_cache_request(a->cache, &key, a->now_usec, &id);
     assert_in_range(r, NM_CACHE_E_READY, NM_CACHE_E_NEW);
     for (size_t i = 0; i < NM_ARRAY_SIZE(a->in_use); i++)
         assert_true(r != NM_CACHE_E_NEW || a->in_use[i] != id);
@@ -566,7 +566,7 @@ static void test_the_end_of_an_application_visits_only_its_own_resources(void **
     for (unsigned i = 0; i < MANY; i++) {
         (void)snprintf(application, sizeof application, "%u", i / 2);
         key.uri = i % 2 ? "a" : "b";
-        assert_int_equal(nm_cache_ask(c, &key, i, &id), NM_CACHE_E_NEW);
+        assert_int_equal(nm_cache_request(c, &key, i, &id), NM_CACHE_E_NEW);
         nm_cache_fetched(c, id, 0);
         nm_cache_release(c, id, i);
     }

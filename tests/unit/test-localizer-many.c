@@ -111,7 +111,7 @@ static void ask_many(struct fixture *w, struct owner *o, enum nm_visibility visi
         };
     }
     *o = (struct owner){0};
-    assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->ask), 0);
+    assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->request), 0);
     free(list);
     free(patterns);
 }
@@ -152,14 +152,14 @@ static void test_all_resources_are_fetched_found_and_removed(void **state)
     RUN_TURNS_UNTIL(w, o.ended);
     assert_string_equal(o.message, "");
     assert_int_equal(o.result, 0);
-    nm_localizer_count(o.ask, &counts);
+    nm_localizer_count(o.request, &counts);
     assert_int_equal(counts.n_fetched, N);
     assert_true(n_forks <= N / PIECE + 1);
     check_turns();
     give_back(&o);
     ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
     RUN_TURNS_UNTIL(w, o.ended);
-    nm_localizer_count(o.ask, &counts);
+    nm_localizer_count(o.request, &counts);
     assert_int_equal(counts.n_cached, N);
     check_turns();
     give_back(&o);
@@ -225,9 +225,10 @@ static void test_a_cancelled_request_starts_no_more_fetches(void **state)
 
 #define FLOOD_LINES 1000 /* maximum number of lines that a worker may send in one piece */
 
-static void on_reported(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata)
+static void on_reported(struct nm_localizer_request *request, const struct nm_localizer_progress *progress,
+                        void *userdata)
 {
-    on_progress(ask, progress, userdata);
+    on_progress(request, progress, userdata);
     n_progress++;
     assert_int_equal(progress->n_done, 0);
     assert_int_equal(progress->n, N);
@@ -247,7 +248,7 @@ static void ask_names(struct fixture *w, struct owner *o, enum nm_visibility vis
             .visibility = visibility, .uri = uri, .type = "FILE", .name = uri + strlen("x:")};
     *o = (struct owner){0};
     n_progress = most_progress = n_forks = 0;
-    assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->ask), 0);
+    assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->request), 0);
     free(list);
     /* waits until all resources have been requested */
     RUN_TURNS_UNTIL(w, n_forks > 0 && nm_now_usec() > begun_usec + NM_USEC_PER_SEC);
@@ -287,11 +288,11 @@ static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void 
         assert_int_equal(most_progress, 1);
         assert_in_range(o.progress, 1, 200); /* progress was reported several times a second */
         for (size_t k = 0; k < N; k++) {
-            _cleanup_free_ char *target = nm_localizer_target(o.ask, k);
+            _cleanup_free_ char *target = nm_localizer_target(o.request, k);
 
-            assert_true(nm_localizer_is_there(o.ask, k) && target);
+            assert_true(nm_localizer_is_there(o.request, k) && target);
         }
-        nm_localizer_count(o.ask, &counts);
+        nm_localizer_count(o.request, &counts);
         assert_int_equal(counts.n_fetched, 1);
         give_back(&o);
     }

@@ -64,7 +64,7 @@ static void ask_for_tree(struct fixture *w, const char *name, uid_t uid, enum nm
     assert_int_equal(fstatat(w->root_fd, "src", &st, 0), 0);
     res.timestamp_msec = (uint64_t)st.st_mtim.tv_sec * 1000 + (uint64_t)st.st_mtim.tv_nsec / 1000000;
     *o = (struct owner){0};
-    assert_int_equal(nm_localizer_request(w->localizer, &user, &res, 1, &listener, &o->ask), 0);
+    assert_int_equal(nm_localizer_request(w->localizer, &user, &res, 1, &listener, &o->request), 0);
     assert_int_equal(o->ended, 0);
 }
 
@@ -82,8 +82,8 @@ static bool gets(struct fixture *w, unsigned number)
     ask_as_alice(w, &o);
     RUN_UNTIL(w, o.ended);
     assert_string_equal(o.message, "");
-    target = nm_localizer_target(o.ask, 0);
-    assert_true(nm_localizer_check(o.ask, 0, "src"));
+    target = nm_localizer_target(o.request, 0);
+    assert_true(nm_localizer_check(o.request, 0, "src"));
     give_back(&o);
     return nm_streq(target, wanted);
 }

@@ -30,7 +30,7 @@ static void test_a_resource_is_fetched_once_for_all_requests(void **state)
     assert_int_equal(c.result, 0);
     assert_int_equal(count_log(w), 1);
     assert_true(a.progress > 0);
-    target = nm_localizer_target(a.ask, 0);
+    target = nm_localizer_target(a.request, 0);
     wanted = print("%s/usercache/alice/filecache/10", w->local);
     assert_string_equal(target, wanted);
     assert_int_equal(fstatat(w->root_fd, "local/usercache/alice/filecache/10/f-10", &st, 0), 0);
@@ -56,13 +56,13 @@ static void test_statistics_count_resources_as_fetched_or_cached(void **state)
     RUN_UNTIL(w, a.ended && b.ended);
     ask(w, &c, "x:f-10");
     RUN_UNTIL(w, c.ended);
-    nm_localizer_count(b.ask, &n);
+    nm_localizer_count(b.request, &n);
     assert_int_equal(n.n_fetched, 2);
     assert_int_equal(n.fetched_bytes, 30);
     assert_int_equal(n.n_cached, 0);
     assert_int_equal(n.cached_bytes, 0);
     assert_true(n.usec >= 300 * NM_USEC_PER_MSEC); /* the duration of the fetch command */
-    nm_localizer_count(c.ask, &n);
+    nm_localizer_count(c.request, &n);
     assert_int_equal(n.n_fetched, 0);
     assert_int_equal(n.fetched_bytes, 0);
     assert_int_equal(n.n_cached, 1);
@@ -124,9 +124,9 @@ static void test_an_invalid_request_is_refused(void **state)
     struct fixture *w = *state;
     struct owner a = {0};
 
-    assert_int_equal(nm_localizer_request(w->localizer, &dots, NULL, 0, &listener, &a.ask), -EINVAL);
+    assert_int_equal(nm_localizer_request(w->localizer, &dots, NULL, 0, &listener, &a.request), -EINVAL);
     assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 1), -EINVAL);
-    assert_null(a.ask);
+    assert_null(a.request);
     assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 0), 0);
     RUN_UNTIL(w, a.ended);
     assert_int_equal(a.result, 0);
@@ -234,7 +234,7 @@ static void test_a_file_readable_through_a_supplementary_group_is_fetched(void *
         struct owner o = {0};
         const struct nm_localizer_listener listener = {.ended = on_ended, .userdata = &o};
 
-        assert_int_equal(nm_localizer_request(w->localizer, &user, &res, 1, &listener, &o.ask), 0);
+        assert_int_equal(nm_localizer_request(w->localizer, &user, &res, 1, &listener, &o.request), 0);
         RUN_UNTIL(w, o.ended);
         assert_string_equal(i == 0 ? o.message : strstr(o.message, "Permission denied") ?: o.message,
                             i == 0 ? "" : "Permission denied");
@@ -466,14 +466,14 @@ static void test_a_resource_removed_from_the_disk_is_fetched_again(void **state)
         }
         ask(w, &a, "x:f-10");
         RUN_UNTIL(w, a.ended);
-        assert_true(nm_localizer_check(a.ask, 0, "f-10"));
+        assert_true(nm_localizer_check(a.request, 0, "f-10"));
         ways[i](w);
         ask(w, &b, "x:f-10");
         RUN_UNTIL(w, b.ended);
         assert_int_equal(b.result, 0);
         assert_int_equal(count_log(w), 2);
         assert_true(exists(w, "local/usercache/alice/filecache/11/f-10"));
-        assert_true(nm_localizer_is_there(a.ask, 0)); /* the resource was present at the time of this request */
+        assert_true(nm_localizer_is_there(a.request, 0)); /* the resource was present at the time of this request */
         give_back(&a);
         give_back(&b);
         RUN_UNTIL(w, !exists(w, "state/10"));
@@ -504,7 +504,7 @@ static void test_a_resource_with_many_directories_is_not_taken_for_empty(void **
         fd = openat(w->root_fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
         assert_true(fd >= 0);
     }
-    assert_true(nm_localizer_check(a.ask, 0, "f-10"));
+    assert_true(nm_localizer_check(a.request, 0, "f-10"));
     give_back(&a);
     ask(w, &b, "x:f-10");
     RUN_UNTIL(w, b.ended);
@@ -522,7 +522,7 @@ static void test_a_resource_removed_after_its_request_was_answered_is_reported(v
     RUN_UNTIL(w, a.ended);
     assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
     remove_file(w);
-    assert_false(nm_localizer_check(a.ask, 0, "f-10"));
+    assert_false(nm_localizer_check(a.request, 0, "f-10"));
     ask(w, &b, "x:f-10");
     give_back(&a);
     RUN_UNTIL(w, b.ended);

@@ -26,7 +26,7 @@ struct nm_yarn_caches {
  * -errno, with *ret_message. */
 int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_params *params, const char *state_dir,
                         struct nm_yarn_dirs *dirs, char **ret_message);
-/* Closes the localizers. All asks must have been freed. */
+/* Closes the localizers. All requests must have been freed. */
 void nm_yarn_caches_done(struct nm_yarn_caches *c);
 
 /* If a check is due, checks the directories, and opens localizers that could not be opened before. If the directory of

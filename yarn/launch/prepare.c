@@ -44,8 +44,8 @@ struct nm_yarn_preparation {
     size_t at; /* index of the next resource that this stage handles */
     bool is_lost; /* a resource that was checked no longer exists */
     struct nm_yarn_launch links; /* for LINK: the links to make */
-    struct nm_localizer_request *ask;
-    struct nm_localizer *asked; /* the localizer to which `ask` belongs */
+    struct nm_localizer_request *request;
+    struct nm_localizer *asked; /* the localizer to which `request` belongs */
     bool asked_other;           /* a second localizer was asked, since the first one's directory became bad */
     struct nm_localizer *next_localizer; /* the localizer to ask next, because a disk was full */
     bool *tried;                /* the argument of nm_yarn_caches_with_more_room(); NULL: no disk was full so far */
@@ -204,7 +204,7 @@ static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
     if (!links)
         return -ENOMEM;
     for (size_t i = 0; i < c->n_resources; i++) {
-        _cleanup_free_ char *dir = nm_localizer_target(p->ask, i);
+        _cleanup_free_ char *dir = nm_localizer_target(p->request, i);
 
         links[i] = (struct nm_yarn_link){.name = c->resources[i]->key};
         if (dir)
@@ -223,7 +223,7 @@ static const char *count_resources(struct nm_yarn_preparation *p)
 {
     struct nm_localizer_counts c;
 
-    nm_localizer_count(p->ask, &c);
+    nm_localizer_count(p->request, &c);
     return nm_arena_print(&p->arena, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c.fetched_bytes,
                           c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
 }
@@ -329,7 +329,7 @@ static void recheck_some(struct nm_yarn_preparation *p)
     const Yarn__LaunchContext *c = p->task.context;
 
     for (size_t n = next_piece(p); n > 0; n--, p->at++)
-        if (!nm_localizer_check(p->ask, p->at, nm_yarn_resource_name(c->resources[p->at])))
+        if (!nm_localizer_check(p->request, p->at, nm_yarn_resource_name(c->resources[p->at])))
             p->is_lost = true;
 }
 
@@ -341,7 +341,7 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
         return nm_fail(ret_message, -ESTALE, "The container's resources in %s were removed each time after they had "
                                              "been fetched",
                        nm_yarn_caches_dir(&p->launcher->caches));
-    p->ask = nm_localizer_request_free(p->ask);
+    p->request = nm_localizer_request_free(p->request);
     return ask_for_resources(p, ret_message);
 }
 
@@ -375,17 +375,17 @@ static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_me
                                p->launcher->caches.now == failed))
         return 0;
     p->asked_other = p->asked_other || !p->next_localizer;
-    p->ask = nm_localizer_request_free(p->ask);
+    p->request = nm_localizer_request_free(p->request);
     r = ask_for_resources(p, ret_message);
     return r < 0 ? r : 1;
 }
 
-static void on_ended(struct nm_localizer_request *ask, int result, const char *message, void *userdata)
+static void on_ended(struct nm_localizer_request *request, int result, const char *message, void *userdata)
 {
     struct nm_yarn_preparation *p = userdata;
     _cleanup_free_ char *why = NULL;
 
-    (void)ask;
+    (void)request;
     if (result < 0) {
         int r = ask_other(p, result == -ENOSPC, &why);
 
@@ -404,14 +404,15 @@ static void on_ended(struct nm_localizer_request *ask, int result, const char *m
 }
 
 /* Formats progress such as "3 of 7 resources, 12 of 40 MB". */
-static void on_progress(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata)
+static void on_progress(struct nm_localizer_request *request, const struct nm_localizer_progress *progress,
+                        void *userdata)
 {
     const uint64_t mb = 1000 * 1000;
     struct nm_yarn_preparation *p = userdata;
     char text[PROGRESS_SIZE];
     int n = snprintf(text, sizeof text, "%zu of %zu resources", progress->n_done, progress->n);
 
-    (void)ask;
+    (void)request;
     if (progress->is_unpacking)
         (void)snprintf(text + n, sizeof text - (size_t)n, ", unpacking");
     else if (progress->total_bytes >= mb)
@@ -440,7 +441,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
             p->asked = p->next_localizer;
         else
             p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
-        r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
+        r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->request) : -ENOSPC;
         /* the new directories of a user also need room */
     } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != RETAIN && (p->next_localizer = find_with_room(p)));
     return r < 0 ? nm_fail(ret_message, r, "Can't start localizing the container's files: %s", strerror(-r)) : 0;
@@ -594,7 +595,7 @@ struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation 
     p->launcher->n_preparations--;
     if (nm_fair_waits(&p->turn))
         nm_fair_remove(&p->launcher->turns, &p->turn);
-    (void)nm_localizer_request_free(p->ask);
+    (void)nm_localizer_request_free(p->request);
     nm_arena_done(&p->arena);
     free(p->groups);
     free(p->message);
@@ -606,7 +607,7 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
 {
     enum { PENDING = 1, COMPLETED, FAILED };
 
-    if (p->ask && nm_localizer_is_there(p->ask, i))
+    if (p->request && nm_localizer_is_there(p->request, i))
         return COMPLETED;
     if (p->result >= 0)
         return PENDING;
