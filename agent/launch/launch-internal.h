@@ -57,7 +57,7 @@ struct nm_launch {
     int socket;         /* -EBADF for an adopted shim */
     bool is_child;      /* the shim is a child of nmd, so nmd must reap it */
     bool is_session;    /* the launch is a session, which has neither directory nor record */
-    bool born_inside;
+    bool started_in_cgroup;
     enum nm_shim_progress progress;
     struct nm_launch_record record; /* newest known record of the shim */
     struct nm_output_drain output_drain;

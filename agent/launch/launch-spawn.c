@@ -313,7 +313,7 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     assert(h->dir >= 0 && h->logs > h->dir && h->socket > h->logs);
     if (p->shim_fd < 0)
         return p->shim_fd;
-    pid = fork_into(p->cgroup_fd, &l->born_inside);
+    pid = fork_into(p->cgroup_fd, &l->started_in_cgroup);
     if (pid < 0)
         return -errno;
     if (pid == 0)

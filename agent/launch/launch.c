@@ -448,9 +448,9 @@ bool nm_launch_is_gone(const struct nm_launch *l)
     return l->progress == NM_SHIM_GONE;
 }
 
-bool nm_launch_was_born_inside(const struct nm_launch *l)
+bool nm_launch_started_in_cgroup(const struct nm_launch *l)
 {
-    return l->born_inside;
+    return l->started_in_cgroup;
 }
 
 uint64_t nm_launch_shim_start_ticks(const struct nm_launch *l)

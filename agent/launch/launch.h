@@ -91,7 +91,7 @@ void nm_launch_open_output(struct nm_launch *l, const char *log_dir);
 bool nm_launch_is_gone(const struct nm_launch *l);
 /* Returns whether the kernel has created the shim in its cgroup. If not, the code that creates the cgroup must move the
  * shim there. */
-bool nm_launch_was_born_inside(const struct nm_launch *l);
+bool nm_launch_started_in_cgroup(const struct nm_launch *l);
 /* Frees the launch. A shim that waits at its gate exits. A shim whose command is running keeps running. */
 struct nm_launch *nm_launch_free(struct nm_launch *l);
 NM_DEFINE_CLEANUP(struct nm_launch *, nm_launch_free)

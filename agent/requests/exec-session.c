@@ -189,7 +189,7 @@ static int launch(struct nm_session *s, struct nm_live_container *l, const struc
     command.argv = (char **)e->argv;
     command.env = env;
     r = nm_launch_session_new(&p, &session, nm_launch_shim_pidfd(l->launch), client_fd, on_launch, s, &s->launch);
-    if (r < 0 || nm_launch_was_born_inside(s->launch))
+    if (r < 0 || nm_launch_started_in_cgroup(s->launch))
         return r;
     return nm_cgroup_move_in(l->cg, nm_launch_shim_pid(s->launch));
 }
