@@ -283,7 +283,7 @@ int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t c
     return 0;
 }
 
-bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks)
+bool nm_launch_shim_exists(pid_t shim_pid, uint64_t shim_start_ticks)
 {
     uint64_t ticks;
 
@@ -298,7 +298,7 @@ void nm_launch_open_output(struct nm_launch *l, const char *log_dir)
     nm_output_drain_open(&l->output_drain, l->pid, log_dir);
     /* If the shim has exited meanwhile, the pid may belong to another process, and the pipes may be those of that
      * process. */
-    if (!nm_launch_shim_lives(l->pid, l->start_ticks))
+    if (!nm_launch_shim_exists(l->pid, l->start_ticks))
         nm_output_drain_close(&l->output_drain);
 }
 

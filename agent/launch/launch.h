@@ -79,7 +79,7 @@ int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim
 /* Opens the gate. Returns 0, or -EPIPE if the shim has exited. */
 int nm_launch_open_gate(struct nm_launch *l);
 /* Returns whether the process with this pid and start time still exists. */
-bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks);
+bool nm_launch_shim_exists(pid_t shim_pid, uint64_t shim_start_ticks);
 /* Takes over a shim of an earlier nmd. Returns 0, or -ESRCH if the shim has exited (then the caller reads the
  * record). */
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,

@@ -498,7 +498,7 @@ static void on_directory(const char *id, void *userdata)
     (void)nm_container_snapshot_read(dir, f->m->journal.boot_id, &same_boot, &c);
     f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id, c);
     if (c && same_boot)
-        lives = lives || nm_launch_shim_lives(c->shim_pid, c->shim_start_ticks);
+        lives = lives || nm_launch_shim_exists(c->shim_pid, c->shim_start_ticks);
     if (c && (f->journal_lost || lives)) {
         rebuild(f, c, same_boot);
         return;

@@ -109,7 +109,7 @@ static bool adopt_with(struct fixture *w, const struct failure *f, unsigned n)
     while (r == 0 && !failed && n_events == 0)
         assert_true(sd_event_run(w->event, 100000) >= 0);
     nm_launch_free(l);
-    assert_true(nm_launch_shim_lives(shim, start_ticks));
+    assert_true(nm_launch_shim_exists(shim, start_ticks));
     return failed;
 }
 
