@@ -250,7 +250,7 @@ static int read_command(sqlite3_stmt *stmt, int i, struct nm_command *cmd)
         sqlite3_column_type(stmt, i + 6) != SQLITE_INTEGER || no_new_privs < 0 || no_new_privs > 1)
         return -EBADMSG;
     cmd->no_new_privs = no_new_privs;
-    return nm_store_command_is_sane(cmd) ? 0 : -EBADMSG;
+    return nm_store_command_is_valid(cmd) ? 0 : -EBADMSG;
 }
 
 static int read_blob(sqlite3_stmt *stmt, int i, struct nm_container *c)

@@ -80,7 +80,7 @@ int nm_store_strv_from_json(const json_t *array, char ***ret)
 }
 
 /* Checks what execve() and the shim require, because a damaged journal may have any content. */
-bool nm_store_command_is_sane(const struct nm_command *cmd)
+bool nm_store_command_is_valid(const struct nm_command *cmd)
 {
     if (!cmd->argv || !cmd->argv[0] || !cmd->env)
         return false;
@@ -172,7 +172,7 @@ static int command_from_json(const json_t *j, struct nm_command *cmd)
     cmd->user = strdup(user);
     if (!cmd->workdir || !cmd->user)
         return -ENOMEM;
-    return nm_store_command_is_sane(cmd) ? 0 : -EBADMSG;
+    return nm_store_command_is_valid(cmd) ? 0 : -EBADMSG;
 }
 
 static int column_from_json(const json_t *value, const struct nm_store_column *col,

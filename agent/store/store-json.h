@@ -26,4 +26,4 @@ int nm_store_strv_to_json(char *const *v, json_t **ret);
 int nm_store_strv_from_json(const json_t *array, char ***ret);
 
 /* Returns whether the command has a program and every entry of its environment is NAME=value. */
-bool nm_store_command_is_sane(const struct nm_command *cmd);
+bool nm_store_command_is_valid(const struct nm_command *cmd);
