@@ -307,7 +307,7 @@ void nm_sim_node_sample(struct nm_sim_node *w)
  * at the end of each step with growth, while nmd's growth probe checks it every 20 ms. The probe's checks of the CPU
  * are omitted: between two samples only memory triggers a round.
  */
-bool nm_sim_node_worth_a_sample(const struct nm_sim_node *w)
+bool nm_sim_node_needs_sample(const struct nm_sim_node *w)
 {
     uint64_t capacity = w->settings.capacity.memory_bytes;
     uint64_t used = w->system.memory_bytes + w->memory_bytes;

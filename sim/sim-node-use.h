@@ -108,5 +108,5 @@ void nm_sim_node_settle_one(struct nm_sim_node *w, struct nm_sim_container *c);
 void nm_sim_node_schedule(struct nm_sim_node *w, struct nm_sim_container *c);
 void nm_sim_node_share_cpu(struct nm_sim_node *w);
 void nm_sim_node_sample(struct nm_sim_node *w);
-bool nm_sim_node_worth_a_sample(const struct nm_sim_node *w);
+bool nm_sim_node_needs_sample(const struct nm_sim_node *w);
 bool nm_sim_node_over_limit(const struct nm_sim_node *w, uint64_t *ret_excess);

@@ -527,7 +527,7 @@ int nm_sim_node_advance(struct nm_sim_node *w, uint64_t to_usec)
         nm_sim_node_sample(w);
         fill_input(w, NM_TRIGGER_SAMPLE);
         /* an extra sample doesn't change the times of periodic samples; nmd gets kills from memory.events */
-    } else if (w->kernel_kills > 0 || nm_sim_node_worth_a_sample(w)) {
+    } else if (w->kernel_kills > 0 || nm_sim_node_needs_sample(w)) {
         nm_sim_node_sample(w);
         fill_input(w, NM_TRIGGER_PRESSURE);
     } else if (w->changed || to_usec >= w->wake_usec) {
