@@ -23,9 +23,9 @@
 
 /* ---- the proxy's own keys ----------------------------------------------------------------- */
 
-static struct nm_yarn_local_chance chance(uint8_t first)
+static struct nm_yarn_local_random random_bytes(uint8_t first)
 {
-    struct nm_yarn_local_chance c = {.number = 0xfffffffe};
+    struct nm_yarn_local_random c = {.number = 0xfffffffe};
 
     (void)memset(c.key, first, sizeof c.key);
     return c;
@@ -34,7 +34,7 @@ static struct nm_yarn_local_chance chance(uint8_t first)
 static void test_keys_are_replaced_after_their_time(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
-    struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
+    struct nm_yarn_local_random first = random_bytes(1), second = random_bytes(2), third = random_bytes(3);
     const int32_t id = INT32_MAX - 1;
 
     (void)state;
@@ -64,7 +64,7 @@ static void test_keys_are_replaced_after_their_time(void **state)
 static void test_after_a_long_stop_the_next_key_is_current(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
-    struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
+    struct nm_yarn_local_random first = random_bytes(1), second = random_bytes(2), third = random_bytes(3);
 
     (void)state;
     assert_true(nm_yarn_local_keys_step(&k, NOW, &first));
@@ -78,7 +78,7 @@ static void test_after_a_long_stop_the_next_key_is_current(void **state)
 static void test_a_clock_set_back_does_not_extend_the_lifetime_of_a_key(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
-    struct nm_yarn_local_chance first = chance(1), second = chance(2);
+    struct nm_yarn_local_random first = random_bytes(1), second = random_bytes(2);
     const uint64_t back = NOW - 86400 * NM_USEC_PER_SEC;
 
     (void)state;

@@ -13,12 +13,12 @@
 
 /* ---- keys and tokens ---------------------------------------------------------------------- */
 
-static struct nm_yarn_master_key make_key(int32_t id, const struct nm_yarn_local_chance *chance)
+static struct nm_yarn_master_key make_key(int32_t id, const struct nm_yarn_local_random *random_bytes)
 {
-    struct nm_yarn_master_key key = {.id = id, .size = sizeof chance->key};
+    struct nm_yarn_master_key key = {.id = id, .size = sizeof random_bytes->key};
 
-    static_assert(sizeof chance->key <= NM_YARN_KEY_MAX, "a key of the proxy fits");
-    (void)memcpy(key.bytes, chance->key, sizeof chance->key);
+    static_assert(sizeof random_bytes->key <= NM_YARN_KEY_MAX, "a key of the proxy fits");
+    (void)memcpy(key.bytes, random_bytes->key, sizeof random_bytes->key);
     return key;
 }
 
@@ -34,12 +34,12 @@ static uint64_t since(const struct nm_yarn_local_keys *k, uint64_t now_usec)
 }
 
 bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
-                             const struct nm_yarn_local_chance *chance)
+                             const struct nm_yarn_local_random *random_bytes)
 {
     bool changed = false;
 
     if (k->current.size == 0) {
-        k->current = make_key((int32_t)(chance->number & INT32_MAX), chance);
+        k->current = make_key((int32_t)(random_bytes->number & INT32_MAX), random_bytes);
         k->rolled_usec = now_usec;
         return true;
     }
@@ -53,7 +53,7 @@ bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
         changed = true;
     }
     if (k->next.size == 0 && since(k, now_usec) >= k->every_usec) {
-        k->next = make_key(after(k->current.id), chance);
+        k->next = make_key(after(k->current.id), random_bytes);
         k->rolled_usec = now_usec;
         changed = true;
     }

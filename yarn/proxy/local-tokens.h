@@ -28,7 +28,7 @@ struct nm_yarn_local_keys {
 };
 
 /* The random bytes that a step may need. */
-struct nm_yarn_local_chance {
+struct nm_yarn_local_random {
     uint8_t key[NM_YARN_LOCAL_KEY_SIZE];
     uint32_t number; /* number of the first key */
 };
@@ -36,7 +36,7 @@ struct nm_yarn_local_chance {
 /* Makes a key if one is due. Makes the next key current after its delay. Returns true if the keys have changed and must
  * be saved. */
 bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
-                             const struct nm_yarn_local_chance *chance);
+                             const struct nm_yarn_local_random *random_bytes);
 /* Returns the latest time for the next call of nm_yarn_local_keys_step(). */
 uint64_t nm_yarn_local_keys_due(const struct nm_yarn_local_keys *k);
 

@@ -37,16 +37,16 @@ struct nm_yarn_proxy {
 static int step_keys(struct nm_yarn_proxy *p)
 {
     struct nm_yarn_local_keys next = p->keys;
-    struct nm_yarn_local_chance chance;
+    struct nm_yarn_local_random random_bytes;
     int r = 0;
 
-    if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
+    if (getrandom(&random_bytes, sizeof random_bytes, 0) != sizeof random_bytes)
         return -EIO;
-    if (nm_yarn_local_keys_step(&next, nm_realtime_usec(), &chance))
+    if (nm_yarn_local_keys_step(&next, nm_realtime_usec(), &random_bytes))
         r = nm_yarn_proxy_store_keys(&p->context.store, &next);
     if (r == 0)
         p->keys = next;
-    explicit_bzero(&chance, sizeof chance);
+    explicit_bzero(&random_bytes, sizeof random_bytes);
     explicit_bzero(&next, sizeof next);
     return r;
 }
