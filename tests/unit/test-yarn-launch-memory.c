@@ -202,7 +202,7 @@ static int fill(struct nm_arena *arena)
     struct nm_yarn_dir locals[] = {{.name = "/a", .is_good = true}, {.name = "/b", .is_good = true}},
                        logs[] = {{.name = "/l", .is_good = true}};
     const struct nm_yarn_dirs local = {.all = locals, .n = 2}, log = {.all = logs, .n = 1};
-    const struct nm_yarn_surroundings s = {settings, &local, &log, 17, "0,0,0,0,0"};
+    const struct nm_yarn_variable_sources s = {settings, &local, &log, 17, "0,0,0,0,0"};
     Yarn__Text path = YARN__TEXT__INIT, own = YARN__TEXT__INIT, empty = YARN__TEXT__INIT, none = YARN__TEXT__INIT;
     Yarn__Text *environment[] = {&path, &own, &empty, &none};
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;

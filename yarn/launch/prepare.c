@@ -230,8 +230,8 @@ static const char *count_resources(struct nm_yarn_preparation *p)
 
 static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_message)
 {
-    const struct nm_yarn_surroundings s = {p->launcher->params.settings, &p->launcher->local, &p->launcher->log,
-                                           p->launcher->java_version, count_resources(p)};
+    const struct nm_yarn_variable_sources s = {p->launcher->params.settings, &p->launcher->local, &p->launcher->log,
+                                               p->launcher->java_version, count_resources(p)};
     struct nm_yarn_launch launch;
     int r = nm_yarn_variables(&s, &p->task, &p->arena, &launch, ret_message);
 

@@ -37,7 +37,7 @@ static int add(struct nm_yarn_env *env, size_t *n, const char *name, const char 
 }
 
 /* Adds the variables that contain the paths of files that the node has prepared. */
-static int put_paths(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
+static int put_paths(const struct nm_yarn_variable_sources *s, const struct nm_yarn_task *t, struct nm_arena *a,
                      const char *work, struct nm_yarn_env *env, size_t *n)
 {
     const char *user_dir = nm_arena_print(a, "usercache/%s/", t->submitter);
@@ -73,7 +73,7 @@ static int put_services(const struct nm_yarn_task *t, struct nm_arena *a, struct
 
 /* Adds the variables of the node. USER is the submitter, even if the container runs as another account, because
  * Hadoop's clients act on behalf of the submitter. */
-static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
+static int put_node(const struct nm_yarn_variable_sources *s, const struct nm_yarn_task *t, struct nm_arena *a,
                     const char *work, struct nm_yarn_launch *l)
 {
     struct nm_yarn_env *env = nm_arena_alloc(a, (NODES_OWN + t->n_services) * sizeof *env);
@@ -177,7 +177,7 @@ static int put_command(const Yarn__LaunchContext *c, struct nm_arena *a, struct 
     return 0;
 }
 
-int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *arena,
+int nm_yarn_variables(const struct nm_yarn_variable_sources *s, const struct nm_yarn_task *t, struct nm_arena *arena,
                       struct nm_yarn_launch *ret, char **ret_message)
 {
     const char *work = nm_arena_print(arena, "%s/usercache/%s/appcache/%s/%s", t->dirs.local_dir, t->submitter,

@@ -8,7 +8,7 @@
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/script.h"
 
-struct nm_yarn_surroundings {
+struct nm_yarn_variable_sources {
     const struct nm_yarn_settings *settings;
     const struct nm_yarn_dirs *local, *log;
     int64_t java_version;
@@ -17,7 +17,7 @@ struct nm_yarn_surroundings {
 
 /* Fills in markers, environment and command. They point to data in the arena or in the arguments. -EINVAL and
  * *ret_message: the command is missing, or a variable is invalid. */
-int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *arena,
+int nm_yarn_variables(const struct nm_yarn_variable_sources *s, const struct nm_yarn_task *t, struct nm_arena *arena,
                       struct nm_yarn_launch *ret, char **ret_message);
 
 /* Returns the Java version in the text of a file $JAVA_HOME/release. 0: unknown. */
