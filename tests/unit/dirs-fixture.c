@@ -29,7 +29,7 @@ int dirs_fixture_set_up(void **state)
     assert_non_null(mkdtemp(w->root));
     assert_int_equal(chmod(w->root, 0755), 0);
     w->fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    w->tenant = (struct nm_yarn_tenant){"alice", "application_1", "container_1", {pw->pw_uid, pw->pw_gid, NULL, 0}};
+    w->owner = (struct nm_yarn_dirs_owner){"alice", "application_1", "container_1", {pw->pw_uid, pw->pw_gid, NULL, 0}};
     *state = w;
     return 0;
 }
@@ -60,9 +60,9 @@ uid_t file_uid(void)
     return (uid_t)setfsuid((uid_t)-1);
 }
 
-int make_one_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target)
+int make_one_link(int dir_fd, const struct nm_yarn_dirs_owner *o, const char *name, const char *target)
 {
     size_t made;
 
-    return nm_yarn_dirs_links(dir_fd, t, &(struct nm_yarn_link){target, name}, 1, &made);
+    return nm_yarn_dirs_links(dir_fd, o, &(struct nm_yarn_link){target, name}, 1, &made);
 }

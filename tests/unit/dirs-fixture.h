@@ -15,7 +15,7 @@
 struct fixture {
     char root[40], path[PATH_MAX];
     int fd;
-    struct nm_yarn_tenant tenant;
+    struct nm_yarn_dirs_owner owner;
 };
 
 int dirs_fixture_set_up(void **state);
@@ -29,4 +29,4 @@ bool exists(const struct fixture *w, const char *name);
 /* Returns the uid that this thread has for files. */
 uid_t file_uid(void);
 
-int make_one_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target);
+int make_one_link(int dir_fd, const struct nm_yarn_dirs_owner *o, const char *name, const char *target);

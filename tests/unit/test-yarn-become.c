@@ -144,11 +144,11 @@ static void test_without_the_right_to_become_the_user_no_file_is_made(void **sta
         skip();
     for (size_t i = 0; i < NM_ARRAY_SIZE(capabilities); i++) {
         set_capability(capabilities[i], false);
-        assert_int_equal(nm_yarn_become(&w->tenant.as, &self), -EPERM);
-        assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->tenant), -EPERM);
-        assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), -EPERM);
-        assert_int_equal(make_one_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
-        assert_int_equal(nm_yarn_dirs_open_log(w->fd, &w->tenant), -EPERM);
+        assert_int_equal(nm_yarn_become(&w->owner.as, &self), -EPERM);
+        assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->owner), -EPERM);
+        assert_int_equal(nm_yarn_dirs_write(w->fd, &w->owner, "file", "x", 1, 0600), -EPERM);
+        assert_int_equal(make_one_link(w->fd, &w->owner, "link", "/x"), -EPERM);
+        assert_int_equal(nm_yarn_dirs_open_log(w->fd, &w->owner), -EPERM);
         set_capability(capabilities[i], true);
         assert_int_equal(file_uid(), 0);
         nm_yarn_return(&self);
@@ -156,7 +156,7 @@ static void test_without_the_right_to_become_the_user_no_file_is_made(void **sta
     assert_false(exists(w, "file"));
     assert_false(exists(w, "link"));
     assert_int_equal(fchmod(w->fd, 0777), 0);
-    assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), 0);
+    assert_int_equal(nm_yarn_dirs_write(w->fd, &w->owner, "file", "x", 1, 0600), 0);
 }
 
 /* During the operation the groups are those of the user. Afterwards nmd's own groups are restored. */
@@ -164,7 +164,7 @@ static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
 {
     const gid_t groups[] = {54321, 54322}, own[] = {4, 7};
     struct fixture *w = *state;
-    struct nm_identity who = w->tenant.as;
+    struct nm_identity who = w->owner.as;
     gid_t as_user[8] = {0}, afterwards[8] = {0};
     struct nm_yarn_self self;
     int n_as_user, n_afterwards;
@@ -195,10 +195,10 @@ static void test_a_process_that_is_not_root_can_not_become_another_user(void **s
     assert_int_equal(nm_yarn_become(&(struct nm_identity){.uid = own, .gid = getegid()}, &self), 0);
     nm_yarn_return(&self);
     if (own == 0)
-        assert_int_equal(seteuid(w->tenant.as.uid), 0);
-    as_own = nm_yarn_become(&w->tenant.as, &self);
+        assert_int_equal(seteuid(w->owner.as.uid), 0);
+    as_own = nm_yarn_become(&w->owner.as, &self);
     nm_yarn_return(&self);
-    as_other = nm_yarn_become(&(struct nm_identity){.uid = w->tenant.as.uid + 1, .gid = w->tenant.as.gid}, &self);
+    as_other = nm_yarn_become(&(struct nm_identity){.uid = w->owner.as.uid + 1, .gid = w->owner.as.gid}, &self);
     nm_yarn_return(&self);
     if (own == 0)
         assert_int_equal(seteuid(0), 0);
@@ -210,9 +210,9 @@ static int become(void *userdata)
 {
     struct fixture *w = userdata;
     struct nm_yarn_self self;
-    int r = nm_yarn_become(&w->tenant.as, &self);
+    int r = nm_yarn_become(&w->owner.as, &self);
 
-    assert_int_equal(file_uid(), r == 0 ? w->tenant.as.uid : geteuid());
+    assert_int_equal(file_uid(), r == 0 ? w->owner.as.uid : geteuid());
     nm_yarn_return(&self);
     assert_int_equal(file_uid(), geteuid());
     return r;

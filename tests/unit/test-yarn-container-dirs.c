@@ -35,16 +35,16 @@ int __wrap_setfsuid(uid_t uid)
 /* Makes all directories and files as for the start of a container. Returns 0 or the first error. */
 static int make_all(struct fixture *w)
 {
-    int r = nm_yarn_dirs_make_local(w->fd, &w->tenant, true);
-    _cleanup_close_ int work = r < 0 ? r : nm_yarn_dirs_open_work(w->fd, &w->tenant);
+    int r = nm_yarn_dirs_make_local(w->fd, &w->owner, true);
+    _cleanup_close_ int work = r < 0 ? r : nm_yarn_dirs_open_work(w->fd, &w->owner);
 
     if (work < 0)
         return work;
-    r = nm_yarn_dirs_write(work, &w->tenant, "script", "words", 5, 0700);
+    r = nm_yarn_dirs_write(work, &w->owner, "script", "words", 5, 0700);
     if (r >= 0)
-        r = make_one_link(work, &w->tenant, "sub/link", "/target");
+        r = make_one_link(work, &w->owner, "sub/link", "/target");
     if (r >= 0)
-        r = nm_yarn_dirs_make_log(w->fd, &w->tenant);
+        r = nm_yarn_dirs_make_log(w->fd, &w->owner);
     return r;
 }
 
@@ -56,9 +56,9 @@ static void check_made(struct fixture *w)
     struct stat st;
 
     assert_int_equal(fstatat(w->fd, WORK "/tmp", &st, AT_SYMLINK_NOFOLLOW), 0);
-    assert_int_equal(st.st_uid, w->tenant.as.uid);
+    assert_int_equal(st.st_uid, w->owner.as.uid);
     assert_int_equal(fstatat(w->fd, "application_1/container_1", &st, AT_SYMLINK_NOFOLLOW), 0);
-    assert_int_equal(st.st_uid, w->tenant.as.uid);
+    assert_int_equal(st.st_uid, w->owner.as.uid);
     assert_int_equal(nm_read_file_at(w->fd, WORK "/script", text, sizeof text, NULL), 0);
     assert_string_equal(text, "words");
     assert_int_equal(fstatat(w->fd, WORK "/script", &st, AT_SYMLINK_NOFOLLOW), 0);
@@ -104,18 +104,18 @@ static void test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlin
     ssize_t n;
 
     assert_int_equal(fchmod(w->fd, 0777), 0);
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "/etc/x", "/t"), -EINVAL);
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "..", "/t"), -EINVAL);
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "a/../b", "/t"), -EINVAL);
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a/b..//c", "/t"), 0);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "/etc/x", "/t"), -EINVAL);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "..", "/t"), -EINVAL);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "a/../b", "/t"), -EINVAL);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "..a/b..//c", "/t"), 0);
     assert_true(exists(w, "..a/b../c"));
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a/b../c", "/other"), 0);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "..a/b../c", "/other"), 0);
     n = readlinkat(w->fd, "..a/b../c", target, sizeof target - 1);
     target[NM_MAX(n, 0)] = '\0';
     assert_string_equal(target, "/other");
     /* A symlink doesn't replace a directory, and no temporary file remains. */
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
-    assert_int_equal(make_one_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "..a", "/t"), -EISDIR);
+    assert_int_equal(make_one_link(w->fd, &w->owner, "..a/b../c/d", "/t"), -ENOTDIR);
     assert_int_equal(unlinkat(w->fd, "..a/b../c", 0), 0);
     assert_int_equal(unlinkat(w->fd, "..a/b..", AT_REMOVEDIR), 0);
     assert_int_equal(unlinkat(w->fd, "..a", AT_REMOVEDIR), 0);
@@ -138,13 +138,13 @@ static void test_many_symlinks_are_made_with_one_change_of_user(void **state)
         links[i] = (struct nm_yarn_link){"/t", names[i]};
     }
     n_become = 0;
-    assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), 0);
+    assert_int_equal(nm_yarn_dirs_links(w->fd, &w->owner, links, MANY, &made), 0);
     assert_int_equal(made, MANY);
     if (geteuid() == 0)
         assert_int_equal(n_become, 3); /* calls for: become the user, query the uid, return to root */
     assert_true(exists(w, "99"));
     links[7].name = "../7";
-    assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), -EINVAL);
+    assert_int_equal(nm_yarn_dirs_links(w->fd, &w->owner, links, MANY, &made), -EINVAL);
     assert_int_equal(made, 7);
     for (size_t i = 0; i < MANY; i++)
         assert_int_equal(unlinkat(w->fd, names[i], 0), 0);
@@ -156,16 +156,16 @@ static void test_a_directory_that_is_missing_or_of_another_user_is_an_error(void
     uid_t uid = 7;
     gid_t gid = 7;
 
-    assert_int_equal(nm_yarn_dirs_owner(w->fd, "none", &uid, &gid), -ENOENT);
+    assert_int_equal(nm_yarn_dirs_find_owner(w->fd, "none", &uid, &gid), -ENOENT);
     assert_int_equal(uid, 7);
-    assert_int_equal(nm_yarn_dirs_owner(w->fd, ".", &uid, &gid), 0);
+    assert_int_equal(nm_yarn_dirs_find_owner(w->fd, ".", &uid, &gid), 0);
     assert_int_equal(uid, geteuid());
-    assert_int_equal(nm_yarn_dirs_open_work(w->fd, &w->tenant), -ENOENT);
+    assert_int_equal(nm_yarn_dirs_open_work(w->fd, &w->owner), -ENOENT);
     /* A file has the name of a log directory. */
     assert_int_equal(nm_write_file_atomic_at(w->fd, "application_1", "x", 0600), 0);
-    assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->tenant), -ENOTDIR);
+    assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->owner), -ENOTDIR);
     assert_int_equal(nm_write_file_atomic_at(w->fd, "usercache", "x", 0600), 0);
-    assert_int_equal(nm_yarn_dirs_make_local(w->fd, &w->tenant, true), -ENOTDIR);
+    assert_int_equal(nm_yarn_dirs_make_local(w->fd, &w->owner, true), -ENOTDIR);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_fixture_set_up, dirs_fixture_tear_down)

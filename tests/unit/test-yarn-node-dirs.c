@@ -133,7 +133,7 @@ static void test_a_directory_that_others_can_replace_is_refused(void **state)
     assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, NULL), 0);
     nm_yarn_dirs_done(&dirs);
     if (geteuid() == 0) {
-        assert_int_equal(chown(path_in(w, "shared"), w->tenant.as.uid, w->tenant.as.gid), 0);
+        assert_int_equal(chown(path_in(w, "shared"), w->owner.as.uid, w->owner.as.gid), 0);
         assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, NULL), -ENOTDIR);
     }
     (void)strcpy(deep, w->root);

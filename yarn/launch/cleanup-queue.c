@@ -119,7 +119,7 @@ static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const ch
     uid_t uid = 0;
     gid_t gid = 0;
 
-    if (nm_yarn_dirs_owner(d->fd, owned, &uid, &gid) < 0)
+    if (nm_yarn_dirs_find_owner(d->fd, owned, &uid, &gid) < 0)
         return;
     (void)snprintf(whole, sizeof whole, "%s/%s", d->name, path);
     if (nm_localizer_remove(i->all->localizer, i->submitter, uid, gid, whole, on_removed, i) >= 0)

@@ -34,17 +34,17 @@ static int enter(int *at, const char *name)
 
 /* ---- local directories -------------------------------------------------------------------- */
 
-static int make_below(int *at, const struct nm_yarn_tenant *t, bool has_tmp)
+static int make_below(int *at, const struct nm_yarn_dirs_owner *o, bool has_tmp)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    int r = nm_yarn_become(&t->as, &self);
+    int r = nm_yarn_become(&o->as, &self);
 
     if (r >= 0)
         r = enter(at, "appcache");
     if (r >= 0)
-        r = enter(at, t->application);
+        r = enter(at, o->application);
     if (r >= 0)
-        r = enter(at, t->container);
+        r = enter(at, o->container);
     return r >= 0 && has_tmp ? enter(at, "tmp") : r;
 }
 
@@ -56,64 +56,64 @@ static int make_usercache(int local_fd)
     return RET_NERRNO(fchmodat(local_fd, "usercache", 0755, 0));
 }
 
-int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool has_tmp)
+int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_dirs_owner *o, bool has_tmp)
 {
     _cleanup_close_ int at = -EBADF;
     char base[PATH_SIZE];
     int r = make_usercache(local_fd);
 
     if (r >= 0)
-        r = nm_layout_make_base(local_fd, t->submitter, false, t->as.uid, t->as.gid);
+        r = nm_layout_make_base(local_fd, o->submitter, false, o->as.uid, o->as.gid);
     if (r < 0)
         return r;
-    (void)snprintf(base, sizeof base, "usercache/%s", t->submitter);
+    (void)snprintf(base, sizeof base, "usercache/%s", o->submitter);
     at = nm_open_beneath(local_fd, base, DIR_FLAGS);
-    return at < 0 ? at : make_below(&at, t, has_tmp);
+    return at < 0 ? at : make_below(&at, o, has_tmp);
 }
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
 /* Changes the owner of the directory to the user. If root owns the directory, this nmd has just made it, or an earlier
  * nmd has made it and exited before it could change the owner. */
-static int take_over(int fd, const struct nm_yarn_tenant *t)
+static int take_over(int fd, const struct nm_yarn_dirs_owner *o)
 {
     struct stat st;
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (st.st_uid == t->as.uid && (st.st_mode & 0777) == DIR_MODE)
+    if (st.st_uid == o->as.uid && (st.st_mode & 0777) == DIR_MODE)
         return 0;
-    if (st.st_uid != t->as.uid && (st.st_uid != 0 || fchown(fd, t->as.uid, t->as.gid) < 0))
+    if (st.st_uid != o->as.uid && (st.st_uid != 0 || fchown(fd, o->as.uid, o->as.gid) < 0))
         return -EPERM;
     return RET_NERRNO(fchmod(fd, DIR_MODE));
 }
 
-int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t)
+int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_dirs_owner *o)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
     _cleanup_close_ int at = -EBADF;
     int r;
 
-    if (mkdirat(log_fd, t->application, 0700) < 0 && errno != EEXIST)
+    if (mkdirat(log_fd, o->application, 0700) < 0 && errno != EEXIST)
         return -errno;
-    at = RET_NERRNO(openat(log_fd, t->application, DIR_FLAGS));
+    at = RET_NERRNO(openat(log_fd, o->application, DIR_FLAGS));
     if (at < 0)
         return at;
-    r = take_over(at, t);
+    r = take_over(at, o);
     if (r >= 0)
-        r = nm_yarn_become(&t->as, &self);
-    return r < 0 ? r : enter(&at, t->container);
+        r = nm_yarn_become(&o->as, &self);
+    return r < 0 ? r : enter(&at, o->container);
 }
 
 /* ---- contents ----------------------------------------------------------------------------- */
 
 /* Opens a path as the user. The first component of the path lies in a directory of nmd, and all other components lie in
  * the user's directories. */
-static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
+static int open_path(int base_fd, const struct nm_yarn_dirs_owner *o, const char *const *path)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
     _cleanup_close_ int at = -EBADF;
-    int r = nm_yarn_become(&t->as, &self);
+    int r = nm_yarn_become(&o->as, &self);
 
     for (int from = base_fd; r >= 0 && *path; path++, from = at) {
         int next = RET_NERRNO(openat(from, *path, DIR_FLAGS));
@@ -125,26 +125,26 @@ static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *co
 }
 
 /* Opens the directory for each use, since the user may have replaced it in the meantime. */
-int nm_yarn_dirs_open_work(int local_fd, const struct nm_yarn_tenant *t)
+int nm_yarn_dirs_open_work(int local_fd, const struct nm_yarn_dirs_owner *o)
 {
     _cleanup_close_ int base = RET_NERRNO(openat(local_fd, "usercache", DIR_FLAGS));
 
     if (base < 0)
         return base;
-    return open_path(base, t, (const char *const[]){t->submitter, "appcache", t->application, t->container, NULL});
+    return open_path(base, o, (const char *const[]){o->submitter, "appcache", o->application, o->container, NULL});
 }
 
-int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_tenant *t)
+int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_dirs_owner *o)
 {
-    return open_path(log_fd, t, (const char *const[]){t->application, t->container, NULL});
+    return open_path(log_fd, o, (const char *const[]){o->application, o->container, NULL});
 }
 
-int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
+int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_dirs_owner *o, const char *name, const void *data, size_t size,
                        mode_t mode)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
     _cleanup_close_ int fd = -EBADF;
-    int r = nm_yarn_become(&t->as, &self);
+    int r = nm_yarn_become(&o->as, &self);
 
     if (r < 0)
         return r;
@@ -202,11 +202,11 @@ static int make_link(int dir_fd, const struct nm_yarn_link *link)
 }
 
 /* Changes to the user's rights only once, for all links. */
-int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
+int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_dirs_owner *o, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    int r = nm_yarn_become(&t->as, &self);
+    int r = nm_yarn_become(&o->as, &self);
 
     *ret_made = 0;
     while (r >= 0 && *ret_made < n) {
@@ -216,7 +216,7 @@ int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct 
     return r;
 }
 
-int nm_yarn_dirs_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid)
+int nm_yarn_dirs_find_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid)
 {
     struct stat st;
 

@@ -124,15 +124,15 @@ static const char *add(struct nm_arena *arena, const char *text, const char *nam
 
 /* Opens the log directory as its owner, which is the container's user. */
 static int open_as_owner(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                         const char *container, struct nm_yarn_tenant *ret)
+                         const char *container, struct nm_yarn_dirs_owner *ret)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&l->log, log_dir);
-    struct nm_yarn_tenant t = {.application = application, .container = container};
+    struct nm_yarn_dirs_owner o = {.application = application, .container = container};
 
-    if (!d || nm_yarn_dirs_owner(d->fd, application, &t.as.uid, &t.as.gid) < 0)
+    if (!d || nm_yarn_dirs_find_owner(d->fd, application, &o.as.uid, &o.as.gid) < 0)
         return -ENOENT;
-    *ret = t;
-    return nm_yarn_dirs_open_log(d->fd, &t);
+    *ret = o;
+    return nm_yarn_dirs_open_log(d->fd, &o);
 }
 
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
@@ -140,12 +140,12 @@ const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char 
 {
     const struct nm_yarn_settings *s = l->params.settings;
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    struct nm_yarn_tenant t;
-    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &t);
+    struct nm_yarn_dirs_owner o;
+    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &o);
     char name[NAME_MAX + 1];
     const char *text = "";
 
-    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(&t.as, &self) < 0)
+    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(&o.as, &self) < 0)
         return "";
     text = add(arena, text, "prelaunch.err", read_end(fd, "prelaunch.err", (size_t)s->stderr_tail_bytes, arena));
     if (find_newest(fd, s->stderr_pattern, name))
@@ -170,13 +170,13 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
                                    const char *container)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    struct nm_yarn_tenant t;
-    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &t);
+    struct nm_yarn_dirs_owner o;
+    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &o);
     _cleanup_closedir_ DIR *dir = NULL;
     json_t *names = json_array();
     const struct dirent *d;
 
-    if (fd < 0 || !names || nm_yarn_become(&t.as, &self) < 0)
+    if (fd < 0 || !names || nm_yarn_become(&o.as, &self) < 0)
         return names;
     (void)nm_opendir_at(fd, &dir);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)

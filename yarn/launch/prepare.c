@@ -35,7 +35,7 @@ struct nm_yarn_preparation {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_preparation_listener listener;
     struct nm_yarn_task task; /* the task's strings are copies in the arena */
-    struct nm_yarn_tenant tenant;
+    struct nm_yarn_dirs_owner owner;
     gid_t *groups; /* the user's supplementary groups */
     struct nm_arena arena;
     enum kind kind;
@@ -74,7 +74,7 @@ static void end(struct nm_yarn_preparation *p, int result, const char *message)
  * accepted. */
 static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 {
-    struct nm_identity *as = &p->tenant.as;
+    struct nm_identity *as = &p->owner.as;
     int r = nm_yarn_user_find(p->task.user, &as->uid, &as->gid);
 
     if (r >= 0 && geteuid() == 0) { /* an nmd that isn't root can't change its user */
@@ -127,7 +127,7 @@ static int cannot_make(const char *dir, int r, char **ret_message)
 /* Makes the container's directory in each of the node's directories, since an application may use any of the local
  * directories. A failure matters only in the directory that was chosen for the container. */
 static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *dirs, const char *own,
-                     int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own),
+                     int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_dirs_owner *t, bool is_own),
                      char **ret_message)
 {
     for (size_t i = 0; i < dirs->n; i++) {
@@ -137,19 +137,19 @@ static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *d
 
         if (r < 0)
             return cannot_use(d, r, ret_message);
-        r = is_own || d->is_good ? make(d, &p->tenant, is_own) : -ENODEV;
+        r = is_own || d->is_good ? make(d, &p->owner, is_own) : -ENODEV;
         if (r < 0 && is_own)
             return cannot_make(d->name, r, ret_message);
     }
     return 0;
 }
 
-static int make_local_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
+static int make_local_one(const struct nm_yarn_dir *d, const struct nm_yarn_dirs_owner *t, bool is_own)
 {
     return nm_yarn_dirs_make_local(d->fd, t, is_own);
 }
 
-static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
+static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_dirs_owner *t, bool is_own)
 {
     (void)is_own;
     return nm_yarn_dirs_make_log(d->fd, t);
@@ -247,14 +247,14 @@ static int write_files(struct nm_yarn_preparation *p, const char *script)
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.dirs.local_dir);
     const ProtobufCBinaryData *tokens = &p->task.context->tokens;
-    _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->tenant) : -ENODEV;
+    _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->owner) : -ENODEV;
     int r = work;
 
     if (r >= 0)
-        r = nm_yarn_dirs_write(work, &p->tenant, "launch_container.sh", script, strlen(script), 0700);
+        r = nm_yarn_dirs_write(work, &p->owner, "launch_container.sh", script, strlen(script), 0700);
     if (r < 0)
         return r;
-    return nm_yarn_dirs_write(work, &p->tenant, "container_tokens", tokens->len > 0 ? tokens->data : none,
+    return nm_yarn_dirs_write(work, &p->owner, "container_tokens", tokens->len > 0 ? tokens->data : none,
                               tokens->len > 0 ? tokens->len : sizeof none, 0600);
 }
 
@@ -297,7 +297,7 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.dirs.local_dir);
-    _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->tenant) : -ENODEV;
+    _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->owner) : -ENODEV;
     size_t made;
     int r = NM_MIN(work, 0);
 
@@ -305,7 +305,7 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
         r = make_links(p, &p->links);
     if (r < 0)
         return r;
-    r = nm_yarn_dirs_links(work, &p->tenant, p->links.links + p->at, next_piece(p), &made);
+    r = nm_yarn_dirs_links(work, &p->owner, p->links.links + p->at, next_piece(p), &made);
     p->at += made;
     if (r < 0 && is_at_end(p))
         return r;
@@ -426,7 +426,7 @@ static void on_progress(struct nm_localizer_request *request, const struct nm_lo
 
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
 {
-    const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->tenant.as.uid, p->tenant.as.gid,
+    const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->owner.as.uid, p->owner.as.gid,
                                            p->task.user};
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
     const Yarn__LaunchContext *c = p->task.context;
@@ -548,8 +548,8 @@ static int copy_task(struct nm_yarn_preparation *p)
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
         if (copy_word(&p->arena, words[i]) < 0)
             return -ENOMEM;
-    p->tenant = (struct nm_yarn_tenant){.submitter = t->submitter, .application = t->application,
-                                        .container = t->container};
+    p->owner = (struct nm_yarn_dirs_owner){.submitter = t->submitter, .application = t->application,
+                                           .container = t->container};
     return copy_services(p);
 }
 
