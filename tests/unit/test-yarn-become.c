@@ -138,20 +138,20 @@ static void test_without_the_right_to_become_the_user_no_file_is_made(void **sta
 {
     static const unsigned capabilities[] = {CAP_SETGID, CAP_SETUID};
     struct fixture *w = *state;
-    struct nm_yarn_self self;
+    struct nm_yarn_saved_identity saved;
 
     if (geteuid() != 0)
         skip();
     for (size_t i = 0; i < NM_ARRAY_SIZE(capabilities); i++) {
         set_capability(capabilities[i], false);
-        assert_int_equal(nm_yarn_become(&w->owner.as, &self), -EPERM);
+        assert_int_equal(nm_yarn_become(&w->owner.as, &saved), -EPERM);
         assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->owner), -EPERM);
         assert_int_equal(nm_yarn_dirs_write(w->fd, &w->owner, "file", "x", 1, 0600), -EPERM);
         assert_int_equal(make_one_link(w->fd, &w->owner, "link", "/x"), -EPERM);
         assert_int_equal(nm_yarn_dirs_open_log(w->fd, &w->owner), -EPERM);
         set_capability(capabilities[i], true);
         assert_int_equal(file_uid(), 0);
-        nm_yarn_return(&self);
+        nm_yarn_return(&saved);
     }
     assert_false(exists(w, "file"));
     assert_false(exists(w, "link"));
@@ -166,7 +166,7 @@ static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
     struct fixture *w = *state;
     struct nm_identity who = w->owner.as;
     gid_t as_user[8] = {0}, afterwards[8] = {0};
-    struct nm_yarn_self self;
+    struct nm_yarn_saved_identity saved;
     int n_as_user, n_afterwards;
 
     if (geteuid() != 0)
@@ -174,9 +174,9 @@ static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
     who.groups = groups;
     who.n_groups = NM_ARRAY_SIZE(groups);
     assert_int_equal(setgroups(NM_ARRAY_SIZE(own), own), 0);
-    assert_int_equal(nm_yarn_become(&who, &self), 0);
+    assert_int_equal(nm_yarn_become(&who, &saved), 0);
     n_as_user = getgroups(NM_ARRAY_SIZE(as_user), as_user);
-    nm_yarn_return(&self);
+    nm_yarn_return(&saved);
     n_afterwards = getgroups(NM_ARRAY_SIZE(afterwards), afterwards);
     assert_int_equal(setgroups(0, NULL), 0);
     assert_int_equal(n_as_user, NM_ARRAY_SIZE(groups));
@@ -189,17 +189,17 @@ static void test_a_process_that_is_not_root_can_not_become_another_user(void **s
 {
     struct fixture *w = *state;
     const uid_t own = geteuid();
-    struct nm_yarn_self self;
+    struct nm_yarn_saved_identity saved;
     int as_own, as_other;
 
-    assert_int_equal(nm_yarn_become(&(struct nm_identity){.uid = own, .gid = getegid()}, &self), 0);
-    nm_yarn_return(&self);
+    assert_int_equal(nm_yarn_become(&(struct nm_identity){.uid = own, .gid = getegid()}, &saved), 0);
+    nm_yarn_return(&saved);
     if (own == 0)
         assert_int_equal(seteuid(w->owner.as.uid), 0);
-    as_own = nm_yarn_become(&w->owner.as, &self);
-    nm_yarn_return(&self);
-    as_other = nm_yarn_become(&(struct nm_identity){.uid = w->owner.as.uid + 1, .gid = w->owner.as.gid}, &self);
-    nm_yarn_return(&self);
+    as_own = nm_yarn_become(&w->owner.as, &saved);
+    nm_yarn_return(&saved);
+    as_other = nm_yarn_become(&(struct nm_identity){.uid = w->owner.as.uid + 1, .gid = w->owner.as.gid}, &saved);
+    nm_yarn_return(&saved);
     if (own == 0)
         assert_int_equal(seteuid(0), 0);
     assert_int_equal(as_own, 0);
@@ -209,11 +209,11 @@ static void test_a_process_that_is_not_root_can_not_become_another_user(void **s
 static int become(void *userdata)
 {
     struct fixture *w = userdata;
-    struct nm_yarn_self self;
-    int r = nm_yarn_become(&w->owner.as, &self);
+    struct nm_yarn_saved_identity saved;
+    int r = nm_yarn_become(&w->owner.as, &saved);
 
     assert_int_equal(file_uid(), r == 0 ? w->owner.as.uid : geteuid());
-    nm_yarn_return(&self);
+    nm_yarn_return(&saved);
     assert_int_equal(file_uid(), geteuid());
     return r;
 }

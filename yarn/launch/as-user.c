@@ -22,53 +22,53 @@ static int set_ids(const struct nm_identity *who)
     return (uid_t)setfsuid((uid_t)-1) == who->uid && (gid_t)setfsgid((gid_t)-1) == who->gid ? 0 : -EPERM;
 }
 
-static int remember(struct nm_yarn_self *self)
+static int remember(struct nm_yarn_saved_identity *saved)
 {
-    self->n_groups = RET_NERRNO(getgroups(0, NULL));
-    if (self->n_groups < 0)
-        return self->n_groups;
-    self->groups = calloc((size_t)self->n_groups + 1, sizeof *self->groups);
-    if (!self->groups)
+    saved->n_groups = RET_NERRNO(getgroups(0, NULL));
+    if (saved->n_groups < 0)
+        return saved->n_groups;
+    saved->groups = calloc((size_t)saved->n_groups + 1, sizeof *saved->groups);
+    if (!saved->groups)
         return -ENOMEM;
-    self->n_groups = RET_NERRNO(getgroups(self->n_groups, self->groups));
-    self->gid = getegid();
-    self->dumpable = prctl(PR_GET_DUMPABLE);
-    return self->n_groups < 0 ? self->n_groups : 0;
+    saved->n_groups = RET_NERRNO(getgroups(saved->n_groups, saved->groups));
+    saved->gid = getegid();
+    saved->dumpable = prctl(PR_GET_DUMPABLE);
+    return saved->n_groups < 0 ? saved->n_groups : 0;
 }
 
-int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret)
+int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_saved_identity *ret)
 {
-    struct nm_yarn_self self = {.is_other = 1};
+    struct nm_yarn_saved_identity saved = {.is_other = 1};
     int r;
 
-    *ret = (struct nm_yarn_self){};
+    *ret = (struct nm_yarn_saved_identity){};
     if (geteuid() != 0 || who->uid == 0)
         return who->uid == geteuid() ? 0 : -EPERM;
-    r = remember(&self);
+    r = remember(&saved);
     if (r >= 0)
         r = RET_NERRNO(syscall(SYS_setgroups, who->n_groups, who->groups));
     if (r < 0) {
-        free(self.groups);
+        free(saved.groups);
         return r;
     }
     r = set_ids(who);
     if (r < 0)
-        nm_yarn_return(&self);
+        nm_yarn_return(&saved);
     else
-        *ret = self;
+        *ret = saved;
     return r;
 }
 
 /* Restores the identity. A change of identity clears the kernel's dumpable flag, and without that flag the process
  * dumps no core. */
-void nm_yarn_return(struct nm_yarn_self *self)
+void nm_yarn_return(struct nm_yarn_saved_identity *saved)
 {
-    if (self->is_other) {
+    if (saved->is_other) {
         (void)setfsuid(0);
-        (void)setfsgid(self->gid);
-        (void)syscall(SYS_setgroups, self->n_groups, self->groups);
-        (void)prctl(PR_SET_DUMPABLE, self->dumpable == 1 ? 1 : 0);
+        (void)setfsgid(saved->gid);
+        (void)syscall(SYS_setgroups, saved->n_groups, saved->groups);
+        (void)prctl(PR_SET_DUMPABLE, saved->dumpable == 1 ? 1 : 0);
     }
-    free(self->groups);
-    *self = (struct nm_yarn_self){};
+    free(saved->groups);
+    *saved = (struct nm_yarn_saved_identity){};
 }

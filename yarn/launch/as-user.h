@@ -12,13 +12,13 @@
 #include "util/become.h"
 #include "util/macros.h"
 
-struct nm_yarn_self {
+struct nm_yarn_saved_identity {
     gid_t *groups; /* nmd's own supplementary groups */
     int n_groups, dumpable;
     gid_t gid;
     int is_other; /* the user differs from nmd's own user */
 };
 
-int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret);
+int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_saved_identity *ret);
 /* Restores nmd's own rights. A zeroed struct is allowed. */
-void nm_yarn_return(struct nm_yarn_self *self);
+void nm_yarn_return(struct nm_yarn_saved_identity *saved);

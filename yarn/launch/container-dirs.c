@@ -36,8 +36,8 @@ static int enter(int *at, const char *name)
 
 static int make_below(int *at, const struct nm_yarn_dirs_owner *o, bool has_tmp)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    int r = nm_yarn_become(&o->as, &self);
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
+    int r = nm_yarn_become(&o->as, &saved);
 
     if (r >= 0)
         r = enter(at, "appcache");
@@ -90,7 +90,7 @@ static int take_over(int fd, const struct nm_yarn_dirs_owner *o)
 
 int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_dirs_owner *o)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
     _cleanup_close_ int at = -EBADF;
     int r;
 
@@ -101,7 +101,7 @@ int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_dirs_owner *o)
         return at;
     r = take_over(at, o);
     if (r >= 0)
-        r = nm_yarn_become(&o->as, &self);
+        r = nm_yarn_become(&o->as, &saved);
     return r < 0 ? r : enter(&at, o->container);
 }
 
@@ -111,9 +111,9 @@ int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_dirs_owner *o)
  * the user's directories. */
 static int open_path(int base_fd, const struct nm_yarn_dirs_owner *o, const char *const *path)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
     _cleanup_close_ int at = -EBADF;
-    int r = nm_yarn_become(&o->as, &self);
+    int r = nm_yarn_become(&o->as, &saved);
 
     for (int from = base_fd; r >= 0 && *path; path++, from = at) {
         int next = RET_NERRNO(openat(from, *path, DIR_FLAGS));
@@ -142,9 +142,9 @@ int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_dirs_owner *o)
 int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_dirs_owner *o, const char *name, const void *data, size_t size,
                        mode_t mode)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
     _cleanup_close_ int fd = -EBADF;
-    int r = nm_yarn_become(&o->as, &self);
+    int r = nm_yarn_become(&o->as, &saved);
 
     if (r < 0)
         return r;
@@ -205,8 +205,8 @@ static int make_link(int dir_fd, const struct nm_yarn_link *link)
 int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_dirs_owner *o, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    int r = nm_yarn_become(&o->as, &self);
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
+    int r = nm_yarn_become(&o->as, &saved);
 
     *ret_made = 0;
     while (r >= 0 && *ret_made < n) {

@@ -139,13 +139,13 @@ const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char 
                                          const char *container, struct nm_arena *arena)
 {
     const struct nm_yarn_settings *s = l->params.settings;
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
     struct nm_yarn_dirs_owner o;
     _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &o);
     char name[NAME_MAX + 1];
     const char *text = "";
 
-    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(&o.as, &self) < 0)
+    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(&o.as, &saved) < 0)
         return "";
     text = add(arena, text, "prelaunch.err", read_end(fd, "prelaunch.err", (size_t)s->stderr_tail_bytes, arena));
     if (find_newest(fd, s->stderr_pattern, name))
@@ -169,14 +169,14 @@ static bool is_listed(int dir_fd, const struct dirent *d)
 json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                    const char *container)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
     struct nm_yarn_dirs_owner o;
     _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &o);
     _cleanup_closedir_ DIR *dir = NULL;
     json_t *names = json_array();
     const struct dirent *d;
 
-    if (fd < 0 || !names || nm_yarn_become(&o.as, &self) < 0)
+    if (fd < 0 || !names || nm_yarn_become(&o.as, &saved) < 0)
         return names;
     (void)nm_opendir_at(fd, &dir);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
