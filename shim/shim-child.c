@@ -153,7 +153,7 @@ static int confine(const struct nm_shim_spec *spec, const struct nm_shim_stdio *
 
     if (io->namespaces)
         return nm_shim_join(namespaces);
-    return spec->terms.confine ? nm_shim_confine(REPORT_FD, spec->terms.private_ipc) : 0;
+    return spec->options.confine ? nm_shim_confine(REPORT_FD, spec->options.private_ipc) : 0;
 }
 
 /* nmd raises its own soft limit as far as possible. Programs expect the usual limit: select() cannot handle descriptors
@@ -186,7 +186,7 @@ static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
         return -errno;
     lower_session();
     /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps the inherited score. */
-    r = set_oom_score_adj(spec->terms.oom_score_adj);
+    r = set_oom_score_adj(spec->options.oom_score_adj);
     if (r < 0 && r != -EACCES && r != -EPERM)
         return r;
     (void)umask(022);
@@ -202,7 +202,7 @@ static _Noreturn void run_child(const struct nm_shim_spec *spec, const struct nm
     char **env;
     int r;
 
-    assert(spec->argv[0] && !(spec->terms.confine && spec->uid == 0));
+    assert(spec->argv[0] && !(spec->options.confine && spec->uid == 0));
     r = arrange_descriptors(io, report_fd);
     if (r < 0)
         fail(report_fd, NM_LAUNCH_STAGE_LOGS, r);
@@ -240,7 +240,7 @@ static int wait_for_exec(const struct nm_shim_spec *spec, int report_fd, pid_t p
     do {
         n = read(report_fd, &f, sizeof f);
         if (n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE) {
-            nm_shim_namespaces_retain(pid, spec->terms.private_ipc);
+            nm_shim_namespaces_retain(pid, spec->options.private_ipc);
             if (nm_shim_confine_child(report_fd, pid) < 0) /* the child must not wait forever */
                 (void)shutdown(report_fd, SHUT_WR);
         }

@@ -106,7 +106,7 @@ static void put(char **env, char *entry)
 
 static int make_same(const struct nm_shim_spec *spec, char ***ret)
 {
-    const struct nm_shim_session *s = &spec->terms.session;
+    const struct nm_shim_session *s = &spec->options.session;
     char *text = NULL, **env = NULL;
     size_t size = 0, n = NM_STRV_LENGTH(spec->env);
     int r = read_environ(s->command_pid, &text, &size);
@@ -123,7 +123,7 @@ static int make_same(const struct nm_shim_spec *spec, char ***ret)
 
 int nm_shim_env_make(const struct nm_shim_spec *spec, char ***ret)
 {
-    if (spec->terms.session.shim_pid > 0 && make_same(spec, ret) == 0)
+    if (spec->options.session.shim_pid > 0 && make_same(spec, ret) == 0)
         return 0;
     return make_new(spec, ret);
 }

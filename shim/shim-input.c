@@ -36,9 +36,9 @@ int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd)
 {
     int r = 0;
 
-    if (!spec->terms.has_input)
+    if (!spec->options.has_input)
         return 0;
-    is_terminal = spec->terms.rows > 0;
+    is_terminal = spec->options.rows > 0;
     if (is_terminal)
         command = NM_SHIM_FD_OUTPUT; /* shim-output.c closes this descriptor */
     else

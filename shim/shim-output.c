@@ -73,13 +73,13 @@ static int make_terminal(const struct nm_shim_spec *spec, int ret[2])
 
 int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
 {
-    bool is_terminal = spec->terms.rows > 0;
+    bool is_terminal = spec->options.rows > 0;
 
     children = nm_shim_children_open(); /* opened before any process runs that a failure would have to end */
     if (children < 0)
         return children;
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
-        int r = nm_output_open(NM_SHIM_FD_LOGS, nm_output_streams[i], spec->terms.output_max_bytes, &outputs[i]);
+        int r = nm_output_open(NM_SHIM_FD_LOGS, nm_output_streams[i], spec->options.output_max_bytes, &outputs[i]);
 
         if (r >= 0 && !is_terminal)
             r = make_pipe(spec, NM_SHIM_FD_OUTPUT + i, &ret_write_fd[i]);

@@ -278,10 +278,10 @@ static _Noreturn void end_failed(int stage, int error)
 
 static int open_stdio(const struct nm_shim_spec *spec, int ret[3])
 {
-    const struct nm_shim_session *session = &spec->terms.session;
+    const struct nm_shim_session *session = &spec->options.session;
     int r = 0;
 
-    s.is_terminal = spec->terms.rows > 0;
+    s.is_terminal = spec->options.rows > 0;
     if (s.is_terminal) {
         r = nm_shim_terminal_open(spec, &s.output[0], &ret[0]);
         ret[1] = ret[2] = ret[0];
@@ -299,7 +299,7 @@ static void start_command(struct nm_shim_spec *spec)
 {
     int namespaces[NM_SHIM_N_NAMESPACES], failed, error;
     struct nm_shim_stdio io = {.fd = {-EBADF, -EBADF, -EBADF}};
-    int r = nm_shim_namespaces_find(spec->terms.session.shim_pid, NM_SHIM_FD_OWNER, namespaces);
+    int r = nm_shim_namespaces_find(spec->options.session.shim_pid, NM_SHIM_FD_OWNER, namespaces);
 
     if (r == 0)
         io.namespaces = namespaces;

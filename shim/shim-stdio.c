@@ -57,7 +57,7 @@ int nm_shim_terminal_open(const struct nm_shim_spec *spec, int *ret_master, int 
     r = give(spec, slave);
     if (r < 0)
         return r;
-    nm_shim_terminal_resize(master, spec->terms.rows, spec->terms.columns);
+    nm_shim_terminal_resize(master, spec->options.rows, spec->options.columns);
     *ret_master = STEAL_FD(master);
     *ret_slave = STEAL_FD(slave);
     return 0;

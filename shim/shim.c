@@ -214,7 +214,7 @@ static int make_gate(void)
 
 static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
 {
-    bool is_terminal = spec->terms.rows > 0;
+    bool is_terminal = spec->options.rows > 0;
     struct nm_shim_stdio io = {.fd = {is_terminal ? log_fd[0] : -EBADF, log_fd[0], log_fd[1]},
                                .is_terminal = is_terminal};
     int failed, error = nm_shim_input_open(spec, &io.fd[0]);
@@ -224,7 +224,7 @@ static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
     failed = nm_shim_start(spec, &io, &record.pid, &error);
     if (failed != NM_LAUNCH_STAGE_NONE)
         end_failed((enum nm_launch_stage)failed, error);
-    record.output_max_bytes = spec->terms.output_max_bytes;
+    record.output_max_bytes = spec->options.output_max_bytes;
     record.phase = NM_LAUNCH_STARTED;
     record.started_usec = nm_now_usec();
     record.started_realtime_usec = nm_realtime_usec();
@@ -268,7 +268,7 @@ int main(void)
 
     set_up_self();
     r = read_spec(&text, &spec);
-    if (r == 0 && spec.terms.session.shim_pid > 0) {
+    if (r == 0 && spec.options.session.shim_pid > 0) {
         wait_at_gate();
         nm_shim_session_run(&spec);
     }

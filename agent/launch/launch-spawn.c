@@ -206,7 +206,7 @@ static struct nm_shim_account find_account(const struct nm_command *c)
 static int make_spec(const struct nm_launch_params *p, const struct nm_shim_session *session)
 {
     const struct nm_shim_account account = find_account(p->command);
-    const struct nm_shim_terms terms = {
+    const struct nm_shim_options options = {
         .oom_score_adj = p->oom_score_adj,
         .output_max_bytes = p->output_max_bytes,
         /* Namespaces don't confine root, nor a process that may gain root's privileges. */
@@ -220,7 +220,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     _cleanup_free_ char *text = NULL;
     _cleanup_close_ int fd = -EBADF;
     size_t size;
-    int r = nm_shim_spec_print(p->command, &account, &terms, &text, &size);
+    int r = nm_shim_spec_print(p->command, &account, &options, &text, &size);
 
     if (r < 0)
         return r;

@@ -60,16 +60,16 @@ static char *append_session(char *p, const struct nm_shim_session *s)
     return append(p, "input=", s->input ? "1" : "0");
 }
 
-static char *append_terminal(char *p, const struct nm_shim_terms *terms)
+static char *append_terminal(char *p, const struct nm_shim_options *options)
 {
-    if (terms->rows == 0)
+    if (options->rows == 0)
         return p;
-    p = append_number(p, "rows=", terms->rows);
-    return append_number(p, "columns=", terms->columns);
+    p = append_number(p, "rows=", options->rows);
+    return append_number(p, "columns=", options->columns);
 }
 
 int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account,
-                       const struct nm_shim_terms *terms, char **ret, size_t *ret_size)
+                       const struct nm_shim_options *options, char **ret, size_t *ret_size)
 {
     _cleanup_free_ char *text = NULL;
     size_t size;
@@ -91,15 +91,15 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     p = append_number(p, "uid=", command->uid);
     p = append_number(p, "gid=", command->gid);
     p = append(p, "workdir=", command->workdir);
-    p = append_number(p, "oom_score_adj=", terms->oom_score_adj);
-    p = append_number(p, "output_max=", (int64_t)NM_MIN(terms->output_max_bytes, (uint64_t)INT64_MAX));
-    p = append(p, "confine=", terms->confine ? "1" : "0");
-    p = append(p, "private_ipc=", terms->private_ipc ? "1" : "0");
+    p = append_number(p, "oom_score_adj=", options->oom_score_adj);
+    p = append_number(p, "output_max=", (int64_t)NM_MIN(options->output_max_bytes, (uint64_t)INT64_MAX));
+    p = append(p, "confine=", options->confine ? "1" : "0");
+    p = append(p, "private_ipc=", options->private_ipc ? "1" : "0");
     p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
-    if (terms->has_input)
+    if (options->has_input)
         p = append(p, "has_input=", "1");
-    p = append_terminal(p, terms);
-    p = append_session(p, &terms->session);
+    p = append_terminal(p, options);
+    p = append_session(p, &options->session);
     for (char *const *v = command->argv; *v; v++)
         p = append(p, "arg=", *v);
     for (char *const *v = command->env; v && *v; v++)
@@ -230,23 +230,23 @@ static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
         spec->workdir = value;
         return 0;
     case KEY_OOM:
-        return parse_oom_score_adj(value, &spec->terms.oom_score_adj);
+        return parse_oom_score_adj(value, &spec->options.oom_score_adj);
     case KEY_CONFINE:
-        return nm_parse_bool(value, &spec->terms.confine) < 0 ? -EBADMSG : 0;
+        return nm_parse_bool(value, &spec->options.confine) < 0 ? -EBADMSG : 0;
     case KEY_OUTPUT:
-        return parse_output_max(value, &spec->terms.output_max_bytes);
+        return parse_output_max(value, &spec->options.output_max_bytes);
     case KEY_PRIVATE_IPC:
-        return nm_parse_bool(value, &spec->terms.private_ipc) < 0 ? -EBADMSG : 0;
+        return nm_parse_bool(value, &spec->options.private_ipc) < 0 ? -EBADMSG : 0;
     case KEY_HAS_INPUT:
-        return nm_parse_bool(value, &spec->terms.has_input) < 0 ? -EBADMSG : 0;
+        return nm_parse_bool(value, &spec->options.has_input) < 0 ? -EBADMSG : 0;
     case KEY_ROWS:
-        return parse_cells(value, &spec->terms.rows);
+        return parse_cells(value, &spec->options.rows);
     case KEY_COLUMNS:
-        return parse_cells(value, &spec->terms.columns);
+        return parse_cells(value, &spec->options.columns);
     case KEY_NNP:
         return nm_parse_bool(value, &spec->no_new_privs) < 0 ? -EBADMSG : 0;
     default:
-        return parse_session(key, value, &spec->terms.session);
+        return parse_session(key, value, &spec->options.session);
     }
 }
 
@@ -329,7 +329,7 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
     if (!are_together(seen, KEYS_OF_SESSIONS) || !are_together(seen, KEYS_OF_TERMINALS))
         return -EBADMSG;
     /* a terminal requires a connection to its user */
-    if (spec->terms.rows > 0 && !spec->terms.has_input && spec->terms.session.shim_pid == 0)
+    if (spec->options.rows > 0 && !spec->options.has_input && spec->options.session.shim_pid == 0)
         return -EBADMSG;
     /* treat the optional keys as present; all other keys are required */
     seen |= KEYS_OF_SESSIONS | KEYS_OF_TERMINALS | 1U << KEY_HAS_INPUT | 1U << KEY_GROUP | 1U << KEY_ENV;
@@ -360,7 +360,7 @@ int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
     spec.env++;
     for (n = 0; spec.env[n];)
         n++;
-    if (spec.terms.session.n_more > (uint64_t)n) {
+    if (spec.options.session.n_more > (uint64_t)n) {
         nm_shim_spec_done(&spec);
         return -EBADMSG;
     }

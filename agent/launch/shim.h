@@ -75,7 +75,7 @@ struct nm_shim_session {
 };
 
 /* Properties of the command's process that nmd sets. They are not in the user's request. */
-struct nm_shim_terms {
+struct nm_shim_options {
     int oom_score_adj;
     uint64_t output_max_bytes; /* limit of each stream; 0: no limit */
     bool confine;     /* use separate namespaces: shim-confine.c */
@@ -90,7 +90,7 @@ struct nm_shim_spec {
     uid_t uid;
     gid_t gid;
     const char *workdir; /* "" = home */
-    struct nm_shim_terms terms;
+    struct nm_shim_options options;
     bool no_new_privs;
     char **argv, **env;  /* NULL-terminated; the strings are in the spec's text */
     char **vector;       /* the allocation that holds argv and env */
@@ -99,7 +99,7 @@ struct nm_shim_spec {
 /* Prints the spec of a command and its account. The caller frees *ret. Returns -EINVAL if a string is missing, -E2BIG
  * if the spec is too long. */
 int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account,
-                       const struct nm_shim_terms *terms, char **ret, size_t *ret_size);
+                       const struct nm_shim_options *options, char **ret, size_t *ret_size);
 
 /* Parses text of `size` bytes, which must outlive *ret. Returns -EBADMSG if the text is malformed in any way. */
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret);

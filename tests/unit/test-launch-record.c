@@ -180,13 +180,13 @@ static const struct nm_shim_account nobody = {
 static void test_a_spec_reads_back_as_written(void **state)
 {
     _cleanup_free_ char *text = NULL;
-    const struct nm_shim_terms terms = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536,
-                                        .has_input = true, .rows = 24, .columns = 65535};
+    const struct nm_shim_options options = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536,
+                                            .has_input = true, .rows = 24, .columns = 65535};
     struct nm_shim_spec s;
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &options, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), 0);
     assert_string_equal(s.account.name, "nobody");
     assert_string_equal(s.account.home, "/nonexistent");
@@ -197,12 +197,12 @@ static void test_a_spec_reads_back_as_written(void **state)
     assert_string_equal(s.workdir, "");
     assert_int_equal(s.uid, 65534);
     assert_int_equal(s.gid, 4294967294);
-    assert_int_equal(s.terms.oom_score_adj, -999);
-    assert_true(s.terms.confine);
-    assert_int_equal(s.terms.output_max_bytes, 65536);
-    assert_true(s.terms.has_input);
-    assert_int_equal(s.terms.rows, 24);
-    assert_int_equal(s.terms.columns, 65535);
+    assert_int_equal(s.options.oom_score_adj, -999);
+    assert_true(s.options.confine);
+    assert_int_equal(s.options.output_max_bytes, 65536);
+    assert_true(s.options.has_input);
+    assert_int_equal(s.options.rows, 24);
+    assert_int_equal(s.options.columns, 65535);
     assert_true(s.no_new_privs);
     assert_string_equal(s.argv[0], "echo");
     assert_string_equal(s.argv[1], "");
@@ -217,41 +217,41 @@ static void test_a_spec_reads_back_as_written(void **state)
 static void test_a_spec_of_a_session_reads_back_as_written(void **state)
 {
     _cleanup_free_ char *text = NULL;
-    struct nm_shim_terms terms = {.session = {.shim_pid = 17, .command_pid = 18, .n_more = 2, .input = true},
-                                  .rows = 24, .columns = 65535};
+    struct nm_shim_options options = {.session = {.shim_pid = 17, .command_pid = 18, .n_more = 2, .input = true},
+                                      .rows = 24, .columns = 65535};
     struct nm_shim_spec s;
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &options, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), 0);
-    assert_int_equal(s.terms.session.shim_pid, 17);
-    assert_int_equal(s.terms.session.command_pid, 18);
-    assert_int_equal(s.terms.session.n_more, 2);
-    assert_true(s.terms.session.input);
-    assert_int_equal(s.terms.rows, 24);
-    assert_int_equal(s.terms.columns, 65535);
+    assert_int_equal(s.options.session.shim_pid, 17);
+    assert_int_equal(s.options.session.command_pid, 18);
+    assert_int_equal(s.options.session.n_more, 2);
+    assert_true(s.options.session.input);
+    assert_int_equal(s.options.rows, 24);
+    assert_int_equal(s.options.columns, 65535);
     nm_shim_spec_done(&s);
     nm_freep(&text);
-    terms.rows = terms.columns = 0; /* without a terminal */
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
+    options.rows = options.columns = 0; /* without a terminal */
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &options, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), 0);
-    assert_int_equal(s.terms.rows, 0);
+    assert_int_equal(s.options.rows, 0);
     nm_shim_spec_done(&s);
     nm_freep(&text);
-    terms.session.n_more = 3; /* the environment has only two variables */
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
+    options.session.n_more = 3; /* the environment has only two variables */
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &options, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), -EBADMSG);
 }
 
 static void test_an_incomplete_spec_is_refused(void **state)
 {
-    const struct nm_shim_terms terms = {.oom_score_adj = 1000};
+    const struct nm_shim_options options = {.oom_score_adj = 1000};
     _cleanup_free_ char *text = NULL;
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &options, &text, &size), 0);
     for (size_t n = 0; n < size; n++) {
         _cleanup_free_ char *cut = malloc(n + 1);
         struct nm_shim_spec s;
