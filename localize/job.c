@@ -203,7 +203,7 @@ static int become_user(const struct nm_localizer_job_params *p)
                        : nm_groups_find_uid(p->uid, p->gid, &groups, &who.n_groups);
         who.groups = groups;
     }
-    return r < 0 ? r : nm_become(&who, &(struct nm_become_terms){.no_new_privs = true});
+    return r < 0 ? r : nm_become(&who, &(struct nm_become_options){.no_new_privs = true});
 }
 
 /* Removes nmd's priority and protection from the OOM killer. nmd must respond on a full node, but fetching is less

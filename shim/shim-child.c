@@ -46,7 +46,7 @@ static int become(const struct nm_shim_spec *spec)
 {
     const struct nm_identity who = {spec->uid, spec->gid, spec->account.groups, spec->account.n_groups};
 
-    return nm_become(&who, &(struct nm_become_terms){.no_new_privs = spec->no_new_privs});
+    return nm_become(&who, &(struct nm_become_options){.no_new_privs = spec->no_new_privs});
 }
 
 /* Enters a path that the user gave. The path is resolved with the user's rights, and must not lead through the links of

@@ -68,8 +68,8 @@ int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
  * threads that it starts later, so call this function first. Returns -EINVAL if the user does not exist. */
 static int drop_capabilities(const char *user, char **ret_message)
 {
-    const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH,
-                                          .no_new_privs = true};
+    const struct nm_become_options options = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH,
+                                              .no_new_privs = true};
     const struct passwd *pw = getpwnam(user);
     _cleanup_free_ gid_t *groups = NULL;
     struct nm_identity who;
@@ -81,7 +81,7 @@ static int drop_capabilities(const char *user, char **ret_message)
     r = nm_groups_find(user, who.gid, &groups, &who.n_groups);
     who.groups = groups;
     if (r >= 0)
-        r = nm_become(&who, &terms);
+        r = nm_become(&who, &options);
     return r < 0 ? nm_fail(ret_message, r, "Can't switch to the user '%s': %s", user, strerror(-r)) : 0;
 }
 

@@ -63,7 +63,7 @@ void nm_become_own_keyring(void)
     (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
 }
 
-static int become_other(const struct nm_identity *who, const struct nm_become_terms *t)
+static int become_other(const struct nm_identity *who, const struct nm_become_options *t)
 {
     int r;
 
@@ -89,7 +89,7 @@ static int become_other(const struct nm_identity *who, const struct nm_become_te
 
 /* Checks that the process already has this identity. The process keeps its groups, because only root can change
  * them. */
-static int keep_identity(const struct nm_identity *who, const struct nm_become_terms *t)
+static int keep_identity(const struct nm_identity *who, const struct nm_become_options *t)
 {
     if (geteuid() != who->uid || getegid() != who->gid)
         return -EPERM;
@@ -109,16 +109,16 @@ static int keep_parent_death_signal(int signal_number, pid_t parent)
     return 0;
 }
 
-int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms)
+int nm_become(const struct nm_identity *who, const struct nm_become_options *options)
 {
     const pid_t parent = getppid();
     int r, signal_number = 0;
 
     (void)prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0);
-    r = geteuid() == 0 ? become_other(who, terms) : keep_identity(who, terms);
+    r = geteuid() == 0 ? become_other(who, options) : keep_identity(who, options);
     if (r >= 0)
         r = keep_parent_death_signal(signal_number, parent);
-    if (r >= 0 && terms->no_new_privs)
+    if (r >= 0 && options->no_new_privs)
         r = RET_NERRNO(prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L));
     return r;
 }

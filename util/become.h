@@ -18,7 +18,7 @@ struct nm_identity {
     size_t n_groups;
 };
 
-struct nm_become_terms {
+struct nm_become_options {
     uint64_t kept_capabilities; /* bit mask of capabilities that remain permitted and effective; 0: no capability
                                    remains */
     bool no_new_privs;          /* a later execve() can't gain rights */
@@ -30,7 +30,7 @@ struct nm_become_terms {
  * root can only keep its own identity. The parent-death signal is kept. Returns -EPERM if the change isn't permitted or
  * a capability to be kept is missing. After a failure the process must exit.
  */
-int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms);
+int nm_become(const struct nm_identity *who, const struct nm_become_options *options);
 
 /* Joins a new, empty session keyring, so that the keys of one user's processes aren't visible to processes of other
  * users that nmd started. On failure (a kernel without keys, a system call filter) the process keeps nmd's keyring,

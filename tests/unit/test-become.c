@@ -37,7 +37,7 @@ static long session_keyring(void)
 
 /* Calls nm_become() in a child that has other groups than the user, as nmd has, and returns the result. *status: the
  * child's /proc/self/status after the call, and a line KeepCaps with the value of PR_GET_KEEPCAPS. */
-static int in_child(const struct nm_identity *who, const struct nm_become_terms *terms, char status[4096])
+static int in_child(const struct nm_identity *who, const struct nm_become_options *options, char status[4096])
 {
     int pair[2], code;
     ssize_t n, size = 0;
@@ -53,7 +53,7 @@ static int in_child(const struct nm_identity *who, const struct nm_become_terms 
 
         if (geteuid() == 0)
             (void)setgroups(1, (gid_t[]){4});
-        r = nm_become(who, terms);
+        r = nm_become(who, options);
         (void)nm_read_file_at(AT_FDCWD, "/proc/self/status", text, sizeof text, NULL);
         used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, "KeepCaps:\t%d\n", prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0));
@@ -84,14 +84,14 @@ static void test_a_child_has_all_ids_of_the_user_and_no_privilege(void **state)
     (void)state;
     if (geteuid() != 0)
         skip();
-    assert_int_equal(in_child(&other, &(struct nm_become_terms){.no_new_privs = true}, status), 0);
+    assert_int_equal(in_child(&other, &(struct nm_become_options){.no_new_privs = true}, status), 0);
     assert_line(status, "\nUid:\t65534\t65534\t65534\t65534\n");
     assert_line(status, "\nGid:\t65533\t65533\t65533\t65533\n");
     assert_line(status, "\nGroups:\t54321 65533 \n");
     assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
                         "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n");
     /* set-user-ID programs still work without no_new_privs */
-    assert_int_equal(in_child(&other, &(struct nm_become_terms){0}, status), 0);
+    assert_int_equal(in_child(&other, &(struct nm_become_options){0}, status), 0);
     assert_line(status, "\nCapEff:\t0000000000000000\n");
     assert_line(status, "\nNoNewPrivs:\t0\n");
     assert_null(strstr(status, "\nCapBnd:\t0000000000000000\n"));
@@ -105,7 +105,7 @@ static void test_a_capability_that_is_listed_as_kept_is_kept(void **state)
     if (geteuid() != 0)
         skip();
     assert_int_equal(
-        in_child(&other, &(struct nm_become_terms){.no_new_privs = true, .kept_capabilities = KEPT}, status), 0);
+        in_child(&other, &(struct nm_become_options){.no_new_privs = true, .kept_capabilities = KEPT}, status), 0);
     assert_line(status, "\nUid:\t65534\t65534\t65534\t65534\n");
     assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000004\nCapEff:\t0000000000000004\n");
     assert_line(status, "\nKeepCaps:\t0\n"); /* nm-shuffle executes no program afterwards */
@@ -114,13 +114,13 @@ static void test_a_capability_that_is_listed_as_kept_is_kept(void **state)
 /* A capability that doesn't exist can't be kept, so the call fails. */
 static void test_a_capability_that_does_not_exist_can_not_be_kept(void **state)
 {
-    const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << 62};
+    const struct nm_become_options options = {.kept_capabilities = UINT64_C(1) << 62};
     char status[4096];
 
     (void)state;
     if (geteuid() != 0)
         skip();
-    assert_int_equal(in_child(&other, &terms, status), -EPERM);
+    assert_int_equal(in_child(&other, &options, status), -EPERM);
 }
 
 static void test_root_can_become_root(void **state)
@@ -131,7 +131,7 @@ static void test_root_can_become_root(void **state)
     (void)state;
     if (geteuid() != 0)
         skip();
-    assert_int_equal(in_child(&root, &(struct nm_become_terms){.no_new_privs = true}, status), 0);
+    assert_int_equal(in_child(&root, &(struct nm_become_options){.no_new_privs = true}, status), 0);
     assert_line(status, "\nGroups:\t0 \n");
     assert_null(strstr(status, "\nCapEff:\t0000000000000000\n"));
 }
@@ -157,7 +157,7 @@ static long keyring_of(const struct nm_identity *who, unsigned refusal)
     if (pid == 0) {
         if (refusal && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) < 0)
             _exit(1);
-        number = nm_become(who, &(struct nm_become_terms){.no_new_privs = true}) < 0 ? -2 : session_keyring();
+        number = nm_become(who, &(struct nm_become_options){.no_new_privs = true}) < 0 ? -2 : session_keyring();
         _exit(write(pair[1], &number, sizeof number) != sizeof number);
     }
     assert_int_equal(read(pair[0], &number, sizeof number), sizeof number);
@@ -200,10 +200,10 @@ static void test_without_root_a_process_can_only_become_its_own_user(void **stat
     others_group.gid++;
     if (is_root)
         assert_int_equal(seteuid(USER), 0);
-    as_self = in_child(&self, &(struct nm_become_terms){.no_new_privs = true}, status);
-    with_other_group = in_child(&others_group, &(struct nm_become_terms){0}, (char[4096]){0});
+    as_self = in_child(&self, &(struct nm_become_options){.no_new_privs = true}, status);
+    with_other_group = in_child(&others_group, &(struct nm_become_options){0}, (char[4096]){0});
     self.uid++;
-    as_other = in_child(&self, &(struct nm_become_terms){0}, (char[4096]){0});
+    as_other = in_child(&self, &(struct nm_become_options){0}, (char[4096]){0});
     if (is_root)
         assert_int_equal(seteuid(0), 0);
     assert_int_equal(as_self, 0);

@@ -37,7 +37,7 @@ static _Noreturn void become_checker(int program, int words, const char *path, p
     nm_inherited_reset_signals();
     if (null < 0 || dup2(words, STDOUT_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
         _exit(126);
-    if (nm_become(&who, &(struct nm_become_terms){.no_new_privs = true}) < 0)
+    if (nm_become(&who, &(struct nm_become_options){.no_new_privs = true}) < 0)
         _exit(126);
     (void)fexecve(program, argv, env);
     _exit(127);
