@@ -29,7 +29,7 @@ static void print_end(struct nm_ctl *ctl, const json_t *c)
 }
 
 /* Looks up a container. Returns NM_CTL_UNREACHABLE if the caller shouldn't look up the other containers. */
-static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, struct nm_waited *x)
+static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, struct nm_wait_result *x)
 {
     char target[128];
     int r = nm_api_container_target(id, "", target, sizeof target);
@@ -45,7 +45,7 @@ static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, stru
     return r;
 }
 
-static int first_failure(const struct nm_waited *all, size_t n)
+static int first_failure(const struct nm_wait_result *all, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (all[i].status != NM_CTL_OK)
@@ -58,7 +58,7 @@ int nm_wait_verb(struct nm_ctl *ctl)
 {
     uint64_t timeout = ctl->args.timeout_usec, now = nm_now_usec();
     uint64_t deadline = timeout == NM_CTL_UNSET ? UINT64_MAX : nm_add_u64(now, timeout);
-    _cleanup_free_ struct nm_waited *all = calloc(ctl->n_operands, sizeof *all);
+    _cleanup_free_ struct nm_wait_result *all = calloc(ctl->n_operands, sizeof *all);
     int r = NM_CTL_OK;
 
     if (!all)

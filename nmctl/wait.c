@@ -26,12 +26,12 @@
 
 struct wait {
     struct nm_ctl *ctl;
-    struct nm_waited *all;
+    struct nm_wait_result *all;
     size_t n;
     uint64_t deadline_usec;
     nm_wait_end_cb_t ended_cb;
     struct nm_progress progress;
-    const struct nm_waited *shown; /* container that the messages name */
+    const struct nm_wait_result *shown; /* container that the messages name */
     struct nm_reconnect reconnect;
     int status; /* NM_CTL_OK while nmd can be reached */
 };
@@ -42,9 +42,9 @@ bool nm_wait_has_ended(const json_t *c)
 }
 
 /* Returns the first container whose wait isn't over, or NULL. *ret_n: number of such containers. */
-static struct nm_waited *first_remaining(const struct wait *w, unsigned *ret_n)
+static struct nm_wait_result *first_remaining(const struct wait *w, unsigned *ret_n)
 {
-    struct nm_waited *first = NULL;
+    struct nm_wait_result *first = NULL;
 
     *ret_n = 0;
     for (size_t i = 0; i < w->n; i++)
@@ -55,13 +55,13 @@ static struct nm_waited *first_remaining(const struct wait *w, unsigned *ret_n)
     return first;
 }
 
-static void close_call(struct nm_waited *x)
+static void close_call(struct nm_wait_result *x)
 {
     x->call = nm_client_free(x->call);
     nm_client_answer_done(&x->answer);
 }
 
-static void set_over(struct nm_waited *x, int status)
+static void set_over(struct nm_wait_result *x, int status)
 {
     close_call(x);
     x->over = true;
@@ -70,7 +70,7 @@ static void set_over(struct nm_waited *x, int status)
 
 /* Stores the end of a container. Erases the message that is being updated before the caller prints the end. The message
  * is printed again soon. */
-static void take_end(struct wait *w, struct nm_waited *x)
+static void take_end(struct wait *w, struct nm_wait_result *x)
 {
     set_over(x, nm_container_exit_status(x->c));
     nm_progress_done();
@@ -81,7 +81,7 @@ static void take_end(struct wait *w, struct nm_waited *x)
 static void lose(struct wait *w, int r)
 {
     unsigned n;
-    const struct nm_waited *first = first_remaining(w, &n);
+    const struct nm_wait_result *first = first_remaining(w, &n);
     char unaffected[160];
 
     for (size_t i = 0; i < w->n; i++)
@@ -95,7 +95,7 @@ static void lose(struct wait *w, int r)
 }
 
 /* Opens a call that uses the container's id, because another container may have its name by now. */
-static int open_call(const struct wait *w, struct nm_waited *x)
+static int open_call(const struct wait *w, struct nm_wait_result *x)
 {
     char target[192];
     const struct nm_client_request q = {w->ctl->socket_path, "GET", target, NULL};
@@ -110,7 +110,7 @@ static int open_calls(struct wait *w)
     unsigned open = 0;
 
     for (size_t i = 0; i < w->n && open < MAX_CALLS; i++) {
-        struct nm_waited *x = &w->all[i];
+        struct nm_wait_result *x = &w->all[i];
         int r = x->over || x->call ? 0 : open_call(w, x);
 
         if (r < 0)
@@ -120,7 +120,7 @@ static int open_calls(struct wait *w)
     return 0;
 }
 
-static void on_answer(struct wait *w, struct nm_waited *x)
+static void on_answer(struct wait *w, struct nm_wait_result *x)
 {
     json_t *ended = NULL;
     int r = nm_client_process(x->call);
@@ -163,7 +163,7 @@ static void retry(struct wait *w)
 static void show_progress(struct wait *w)
 {
     unsigned n;
-    const struct nm_waited *first = first_remaining(w, &n);
+    const struct nm_wait_result *first = first_remaining(w, &n);
 
     if (w->ctl->args.json || !first)
         return;
@@ -208,7 +208,7 @@ static int timeout_msec(const struct wait *w)
 
 static void round_of(struct wait *w)
 {
-    struct nm_waited *of[MAX_CALLS];
+    struct nm_wait_result *of[MAX_CALLS];
     struct pollfd p[MAX_CALLS];
     unsigned n = 0;
 
@@ -227,7 +227,7 @@ static void round_of(struct wait *w)
 }
 
 /* Reports the timeout. fresh: the state comes from an answer that nmd has just sent. */
-static void print_timed_out(const struct nm_waited *x, bool fresh)
+static void print_timed_out(const struct nm_wait_result *x, bool fresh)
 {
     const char *id = nm_json_str(x->c, "id");
     char title[160], state[64];
@@ -247,7 +247,7 @@ static void give_up(struct wait *w)
     bool there = w->reconnect.since_usec == 0 && !w->progress.silent;
 
     for (size_t i = 0; i < w->n; i++) {
-        struct nm_waited *x = &w->all[i];
+        struct nm_wait_result *x = &w->all[i];
         uint64_t left = nm_sub_u64(until, nm_now_usec());
         json_t *now = NULL;
         char target[192];
@@ -268,7 +268,7 @@ static void give_up(struct wait *w)
     }
 }
 
-void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_waited *all, size_t n, uint64_t deadline_usec,
+void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_wait_result *all, size_t n, uint64_t deadline_usec,
                       nm_wait_end_cb_t ended_cb)
 {
     struct wait w = {.ctl = ctl, .all = all, .n = n, .deadline_usec = deadline_usec, .ended_cb = ended_cb,
@@ -293,7 +293,7 @@ static void print_no_end(struct nm_ctl *ctl, const json_t *ended)
 
 int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, json_t **ret)
 {
-    struct nm_waited x = {.c = json_incref(c)};
+    struct nm_wait_result x = {.c = json_incref(c)};
     bool ended = nm_wait_has_ended(c);
 
     if (!ended) {

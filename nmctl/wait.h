@@ -8,7 +8,7 @@
 #include "nmctl/nmctl.h"
 #include "rpc/local/client/client.h"
 
-struct nm_waited {
+struct nm_wait_result {
     json_t *c;  /* the latest JSON of the container from nmd; the owner of this struct owns the reference */
     bool over;  /* the wait is over, because the container has ended or can't be waited for; status is final */
     int status; /* exit status for the container's end, or NM_CTL_* */
@@ -23,7 +23,7 @@ bool nm_wait_has_ended(const json_t *c);
  * container in the order of their ends. deadline_usec: CLOCK_BOOTTIME; UINT64_MAX: no deadline. At the deadline `over`
  * is set for the remaining containers, with the status NM_CTL_TIMED_OUT. For each status other than NM_CTL_OK an error
  * message has been printed, except if it is the exit status of a command. */
-void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_waited *all, size_t n, uint64_t deadline_usec,
+void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_wait_result *all, size_t n, uint64_t deadline_usec,
                       nm_wait_end_cb_t ended_cb);
 /* Waits for one container without a deadline. c: the container's JSON. Returns NM_CTL_OK and the ended container in
  * *ret, a reference that the caller owns, or another exit status after printing the reason. */
