@@ -153,7 +153,7 @@ static void report_failure(struct nm_batch *b, size_t i, uint64_t id,
  * exits only when the disk answers, which may never happen. Other batches continue meanwhile. */
 static void write_off(struct nm_batch *b, const char *message)
 {
-    nm_user_queue_write_off(queue_of(b), &b->item);
+    nm_user_queue_release_slot(queue_of(b), &b->item);
     nm_localizer_job_kill(b->job);
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)

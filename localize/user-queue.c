@@ -13,7 +13,7 @@
 struct nm_user_queue_user {
     TAILQ_ENTRY(nm_user_queue_user) link;
     TAILQ_HEAD(, nm_user_queue_item) waiting;
-    unsigned n_running; /* includes running items whose slots were freed by nm_user_queue_write_off() */
+    unsigned n_running; /* includes running items whose slots were freed by nm_user_queue_release_slot() */
     char name[];
 };
 
@@ -92,7 +92,7 @@ struct nm_user_queue_item *nm_user_queue_next(struct nm_user_queue *queue)
     return item;
 }
 
-void nm_user_queue_write_off(struct nm_user_queue *queue, struct nm_user_queue_item *item)
+void nm_user_queue_release_slot(struct nm_user_queue *queue, struct nm_user_queue_item *item)
 {
     assert(item->is_running && !item->is_written_off);
     item->is_written_off = true;

@@ -42,6 +42,6 @@ int nm_user_queue_put(struct nm_user_queue *queue, struct nm_user_queue_item *it
 struct nm_user_queue_item *nm_user_queue_next(struct nm_user_queue *queue);
 /* Frees the slot of an item that is being ended and may need a long time to end. The item still counts as a running
  * item of its user. */
-void nm_user_queue_write_off(struct nm_user_queue *queue, struct nm_user_queue_item *item);
+void nm_user_queue_release_slot(struct nm_user_queue *queue, struct nm_user_queue_item *item);
 /* Removes an item that is no longer waiting, or has ended. */
 void nm_user_queue_remove(struct nm_user_queue *queue, struct nm_user_queue_item *item);

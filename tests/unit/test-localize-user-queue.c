@@ -118,7 +118,7 @@ static void test_the_slot_of_a_written_off_item_is_free_for_other_users(void **s
     assert_ptr_equal(nm_user_queue_next(&w.queue), a);
     assert_ptr_equal(nm_user_queue_next(&w.queue), c);
     assert_null(nm_user_queue_next(&w.queue));
-    nm_user_queue_write_off(&w.queue, a);
+    nm_user_queue_release_slot(&w.queue, a);
     assert_ptr_equal(nm_user_queue_next(&w.queue), d);
     assert_null(nm_user_queue_next(&w.queue));
     nm_user_queue_remove(&w.queue, c);
