@@ -38,7 +38,7 @@ static bool go_up(const char *path, size_t *size, unsigned *depth)
     return true;
 }
 
-int nm_inside_clean(const char *name, char ret[static PATH_MAX])
+int nm_entry_name_normalize(const char *name, char ret[static PATH_MAX])
 {
     char path[PATH_MAX];
     size_t size = 0, len;
@@ -53,7 +53,7 @@ int nm_inside_clean(const char *name, char ret[static PATH_MAX])
                 return -EXDEV;
             continue;
         }
-        if (len > NAME_MAX || size + len + 2 > sizeof path || ++depth > NM_INSIDE_MAX_DEPTH)
+        if (len > NAME_MAX || size + len + 2 > sizeof path || ++depth > NM_ENTRY_NAME_MAX_DEPTH)
             return -ENAMETOOLONG;
         if (size > 0)
             path[size++] = '/';
@@ -65,7 +65,7 @@ int nm_inside_clean(const char *name, char ret[static PATH_MAX])
     return 0;
 }
 
-bool nm_inside_is_plain(const char *target)
+bool nm_entry_link_is_safe(const char *target)
 {
     const char *part;
     size_t len;

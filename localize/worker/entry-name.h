@@ -8,7 +8,7 @@
 #include <locale.h>
 #include <stdbool.h>
 
-#define NM_INSIDE_MAX_DEPTH 64 /* the deepest archives of Hadoop and Python have a dozen levels */
+#define NM_ENTRY_NAME_MAX_DEPTH 64 /* the deepest archives of Hadoop and Python have a dozen levels */
 
 /*
  * Returns the name as a path below the directory, as tar and Java interpret it: without "." and without doubled or
@@ -16,11 +16,11 @@
  * uses the path must not follow links. -EXDEV: the path leads out of the directory. -ENAMETOOLONG: the path is too long
  * or too deep.
  */
-int nm_inside_clean(const char *name, char ret[static PATH_MAX]);
+int nm_entry_name_normalize(const char *name, char ret[static PATH_MAX]);
 
 /* Returns whether a symlink with this target always leads further down from its position, whatever other links
  * exist. */
-bool nm_inside_is_plain(const char *target);
+bool nm_entry_link_is_safe(const char *target);
 
 /* ---- character sets -------------------------------------------------------------------------- */
 

@@ -200,7 +200,7 @@ static int follow_link(int fd, const char *part, char path[static PATH_MAX], cha
     if (n < 0)
         return -ENOTDIR;
     target[n] = '\0';
-    if (!nm_inside_is_plain(target) || ++*links > MOST_LINKS ||
+    if (!nm_entry_link_is_safe(target) || ++*links > MOST_LINKS ||
         (size_t)snprintf(whole, sizeof whole, "%s%s%s", target, *rest ? "/" : "", *rest ?: "") >= sizeof whole)
         return -ELOOP;
     (void)strcpy(path, whole);
@@ -419,7 +419,7 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     const char *from_name;
     struct stat st;
 
-    if (nm_inside_clean(link, from) < 0 || !*from)
+    if (nm_entry_name_normalize(link, from) < 0 || !*from)
         return entry_failed(u, -EXDEV, path, "the target of the hard link is outside of the archive");
     from_fd = open_parent(u, from, copy, &from_name);
     if (from_fd < 0)
@@ -476,7 +476,7 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
                                                                     "archive declares"
                                                                   : "the name is missing, or not in ASCII, and this "
                                                                     "host has no locale C.UTF-8 to read it");
-    r = nm_inside_clean(name, path);
+    r = nm_entry_name_normalize(name, path);
     if (r < 0)
         return entry_failed(u, r, name,
                             r == -EXDEV ? "the path leads out of the archive"

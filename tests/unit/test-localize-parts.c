@@ -283,23 +283,23 @@ static void assert_clean(const char *name, const char *expected)
 {
     char path[PATH_MAX];
 
-    assert_int_equal(nm_inside_clean(name, path), 0);
+    assert_int_equal(nm_entry_name_normalize(name, path), 0);
     assert_string_equal(path, expected);
 }
 
 static void test_names_that_lead_out_of_the_directory_are_refused(void **state)
 {
-    char path[PATH_MAX] = "untouched", deep[2 * NM_INSIDE_MAX_DEPTH + 3] = "";
+    char path[PATH_MAX] = "untouched", deep[2 * NM_ENTRY_NAME_MAX_DEPTH + 3] = "";
 
     (void)state;
-    assert_int_equal(nm_inside_clean("../x", path), -EXDEV);
-    assert_int_equal(nm_inside_clean("/..", path), -EXDEV);
-    assert_int_equal(nm_inside_clean("a/b/../../../x", path), -EXDEV);
-    for (int i = 0; i <= NM_INSIDE_MAX_DEPTH; i++)
+    assert_int_equal(nm_entry_name_normalize("../x", path), -EXDEV);
+    assert_int_equal(nm_entry_name_normalize("/..", path), -EXDEV);
+    assert_int_equal(nm_entry_name_normalize("a/b/../../../x", path), -EXDEV);
+    for (int i = 0; i <= NM_ENTRY_NAME_MAX_DEPTH; i++)
         (void)strcat(deep, "d/");
-    assert_int_equal(nm_inside_clean(deep, path), -ENAMETOOLONG);
+    assert_int_equal(nm_entry_name_normalize(deep, path), -ENAMETOOLONG);
     assert_string_equal(path, "untouched");
-    assert_int_equal(nm_inside_clean(deep + 2, path), 0);
+    assert_int_equal(nm_entry_name_normalize(deep + 2, path), 0);
     assert_clean("./a//b/./..c/", "a/b/..c");
     assert_clean("./", "");
     assert_clean("/etc/passwd", "etc/passwd");
@@ -311,12 +311,12 @@ static void test_names_that_lead_out_of_the_directory_are_refused(void **state)
 static void test_links_that_lead_out_of_the_directory_are_refused(void **state)
 {
     (void)state;
-    assert_true(nm_inside_is_plain("b"));
-    assert_true(nm_inside_is_plain("./x//y..z/"));
-    assert_false(nm_inside_is_plain(".."));
-    assert_false(nm_inside_is_plain("a/../b"));
-    assert_false(nm_inside_is_plain("/etc"));
-    assert_false(nm_inside_is_plain(""));
+    assert_true(nm_entry_link_is_safe("b"));
+    assert_true(nm_entry_link_is_safe("./x//y..z/"));
+    assert_false(nm_entry_link_is_safe(".."));
+    assert_false(nm_entry_link_is_safe("a/../b"));
+    assert_false(nm_entry_link_is_safe("/etc"));
+    assert_false(nm_entry_link_is_safe(""));
 }
 
 static void test_archives_are_recognized_by_name(void **state)
