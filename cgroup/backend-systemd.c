@@ -237,7 +237,7 @@ static void on_reloaded(void *userdata)
 static void on_up(void *userdata)
 {
     nm_sdoom_restore(userdata); /* a different systemd may be running now */
-    nm_sdop_up(userdata);
+    nm_sdop_manager_available(userdata);
 }
 
 struct startup {

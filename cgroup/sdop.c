@@ -424,7 +424,7 @@ static void start_ticking(struct nm_systemd *s)
 }
 
 /* Operations sent over the old connection will not receive a reply. */
-void nm_sdop_up(struct nm_systemd *s)
+void nm_sdop_manager_available(struct nm_systemd *s)
 {
     sd_bus *bus = nm_sdbus_get(s->bus);
 

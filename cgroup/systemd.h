@@ -46,7 +46,7 @@ void nm_sdop_cancel_all(struct nm_systemd *s);
 /* Handle the events of the connection. */
 void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit,
                          const char *result);
-void nm_sdop_up(struct nm_systemd *s);
+void nm_sdop_manager_available(struct nm_systemd *s);
 /* Returns whether an operation of nmd that starts or changes this unit is in progress. */
 bool nm_sdop_is_pending(const struct nm_systemd *s, const char *unit);
 /* Adds the timer for deadlines and retries to the event loop, once the loop exists. */
