@@ -70,7 +70,7 @@ static bool is_empty(int fd)
 
 /* Returns whether a resource still exists. A directory without files counts as removed, because programs that clean up
  * temporary files remove files first and empty directories later. */
-bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char *name)
+bool nm_layout_is_unchanged(int local_fd, const struct nm_cache_entry *e, const char *name)
 {
     _cleanup_free_ char *target = nm_layout_target(".", e), *path = NULL;
     _cleanup_close_ int fd = -EBADF;

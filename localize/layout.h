@@ -28,7 +28,7 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *entry
  * its directory; NULL: only the directory is checked. A file must have its size. A directory must contain a file, if
  * its size was more than 0 bytes. A resource that can't be examined, or has too many directories for a short check,
  * counts as unchanged. */
-bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *entry, const char *name);
+bool nm_layout_is_unchanged(int local_fd, const struct nm_cache_entry *entry, const char *name);
 
 /* Makes the account's base directory if it doesn't exist. -EPERM: another account owns the directory. */
 int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid);

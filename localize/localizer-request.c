@@ -134,7 +134,7 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
 
 static bool is_removed(const struct nm_localizer *l, uint64_t id, const char *name)
 {
-    return !nm_layout_is_there(l->local_fd, nm_cache_find(l->cache, id), name);
+    return !nm_layout_is_unchanged(l->local_fd, nm_cache_find(l->cache, id), name);
 }
 
 /* Requests the resource from the cache, and checks that it is still on the disk. Programs that clean up temporary files
@@ -520,7 +520,7 @@ void nm_localizer_count(const struct nm_localizer_request *request, struct nm_lo
     }
 }
 
-bool nm_localizer_is_there(const struct nm_localizer_request *request, size_t i)
+bool nm_localizer_is_available(const struct nm_localizer_request *request, size_t i)
 {
     const struct nm_cache_entry *e;
 

@@ -69,7 +69,7 @@ struct nm_localizer_counts {
 void nm_localizer_count(const struct nm_localizer_request *request, struct nm_localizer_counts *ret);
 
 /* Returns whether resource i is already available. */
-bool nm_localizer_is_there(const struct nm_localizer_request *request, size_t i);
+bool nm_localizer_is_available(const struct nm_localizer_request *request, size_t i);
 
 /* Checks whether resource i is still on the disk, under the given name (NULL if the name isn't known). If another
  * program has removed the resource, the next request fetches it again. */

@@ -290,7 +290,7 @@ static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void 
         for (size_t k = 0; k < N; k++) {
             _cleanup_free_ char *target = nm_localizer_target(o.request, k);
 
-            assert_true(nm_localizer_is_there(o.request, k) && target);
+            assert_true(nm_localizer_is_available(o.request, k) && target);
         }
         nm_localizer_count(o.request, &counts);
         assert_int_equal(counts.n_fetched, 1);

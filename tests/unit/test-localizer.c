@@ -473,7 +473,7 @@ static void test_a_resource_removed_from_the_disk_is_fetched_again(void **state)
         assert_int_equal(b.result, 0);
         assert_int_equal(count_log(w), 2);
         assert_true(exists(w, "local/usercache/alice/filecache/11/f-10"));
-        assert_true(nm_localizer_is_there(a.request, 0)); /* the resource was present at the time of this request */
+        assert_true(nm_localizer_is_available(a.request, 0)); /* the resource was present at the time of this request */
         give_back(&a);
         give_back(&b);
         RUN_UNTIL(w, !exists(w, "state/10"));

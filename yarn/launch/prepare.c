@@ -607,7 +607,7 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
 {
     enum { PENDING = 1, COMPLETED, FAILED };
 
-    if (p->request && nm_localizer_is_there(p->request, i))
+    if (p->request && nm_localizer_is_available(p->request, i))
         return COMPLETED;
     if (p->result >= 0)
         return PENDING;
