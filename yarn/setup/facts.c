@@ -20,7 +20,7 @@ static int examine_dirs(const struct nm_setup_request *w, char *const *names, st
     int r = 0;
 
     for (size_t i = 0; r == 0 && names[i]; i++) {
-        const char *path = nm_setup_tidy(a, names[i]);
+        const char *path = nm_setup_path_normalize(a, names[i]);
 
         if (!path)
             return -ENOMEM;

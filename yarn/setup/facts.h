@@ -95,7 +95,7 @@ int nm_setup_facts_gather(const struct nm_setup_request *w, const struct nm_yarn
                           struct nm_setup_facts *ret, char **ret_message);
 
 /* Returns the path without empty or "." components and without a trailing slash. NULL: no memory. */
-const char *nm_setup_tidy(struct nm_arena *a, const char *path);
+const char *nm_setup_path_normalize(struct nm_arena *a, const char *path);
 /* Returns whether the path needs no quotes in a unit file and in nmd.conf, and has no ".." component. */
 bool nm_setup_is_plain(const char *path);
 /* Examines one path. If the examination fails, *ret contains the reason. */

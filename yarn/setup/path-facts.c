@@ -11,7 +11,7 @@
 #define OURS_MAX ((size_t)64 << 10) /* a larger file can't be from the setup, which writes only small files */
 #define PARTS_MAX 64u
 
-const char *nm_setup_tidy(struct nm_arena *a, const char *path)
+const char *nm_setup_path_normalize(struct nm_arena *a, const char *path)
 {
     char *copy = nm_arena_print(a, "%s", path), *to = copy;
 

@@ -34,15 +34,15 @@ static void setup_done(struct setup *s)
 
 static int take_path(const char *option, const char *path, struct nm_arena *a, const char **ret, char **ret_message)
 {
-    const char *tidy = nm_setup_tidy(a, path);
+    const char *normal = nm_setup_path_normalize(a, path);
 
-    if (!tidy)
+    if (!normal)
         return -ENOMEM;
-    if (!nm_setup_is_plain(tidy))
+    if (!nm_setup_is_plain(normal))
         return nm_fail(ret_message, -EINVAL,
                        "%s '%s': must be an absolute path of letters, digits and characters of '/._+@-' without a "
                        "part '..', because it is written to files", option, path);
-    *ret = tidy;
+    *ret = normal;
     return 0;
 }
 
