@@ -81,7 +81,7 @@ static void run_housekeeping(struct nm_manager *m)
     nm_cgroups_remove_leftovers(m);
     (void)nm_store_trim_decisions(m->store, NM_DECISIONS_MAX);
     nm_limits_check_drift(m);
-    nm_output_tidy(m);
+    nm_output_truncate_logs(m);
 }
 
 static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)

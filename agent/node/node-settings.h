@@ -55,7 +55,7 @@ uint64_t nm_output_allowance(struct nm_manager *m);
 void nm_output_ended(struct nm_manager *m, struct nm_container *c);
 /* Truncates logs of ended containers if all logs exceed their share or the disk is nearly full. Is called
  * periodically. */
-void nm_output_tidy(struct nm_manager *m);
+void nm_output_truncate_logs(struct nm_manager *m);
 /* Keeps the shim's pipes open, so that the latest output reaches the log. Must be called before the container's
  * processes are killed. */
 void nm_output_read_last(struct nm_live_container *l);

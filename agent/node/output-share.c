@@ -138,7 +138,7 @@ static bool has_no_room(const struct nm_manager *m, const struct nm_disk_sample 
            ((m->journal.error == -ENOSPC || m->journal.error == -EDQUOT) && shares_disk_with_journal(m));
 }
 
-void nm_output_tidy(struct nm_manager *m)
+void nm_output_truncate_logs(struct nm_manager *m)
 {
     struct nm_disk_sample disk;
     uint64_t share = share_bytes(m, &disk), all;
