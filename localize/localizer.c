@@ -195,7 +195,7 @@ static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *
     }
 }
 
-/* ---- tidying ---- */
+/* ---- removals ---- */
 
 /* The removals that one turn of the event loop starts, with one batch per account. */
 struct removals {
@@ -273,7 +273,7 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
 
 /* Starts some removals. Does so only after running containers have requested their resources again, because before that
  * all resources seem to be unused. Returns whether more work may be left. */
-static bool tidy(struct nm_localizer *l)
+static bool start_removals(struct nm_localizer *l)
 {
     const struct nm_cache_entry *e;
     const uint64_t end_usec = nm_localizer_end_of_turn();
@@ -326,7 +326,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source, (void)usec;
     more = nm_localizer_release_some(l);
-    more = tidy(l) || more;
+    more = start_removals(l) || more;
     more = nm_localizer_request_some(l) || more;
     more = nm_batches_start(l->batches, nm_localizer_end_of_turn()) || more;
     more = report_ends(l) || more;
@@ -335,7 +335,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* ---- the localizer ---- */
 
-void nm_localizer_begin_to_tidy(struct nm_localizer *l)
+void nm_localizer_allow_removals(struct nm_localizer *l)
 {
     l->may_remove = true;
     (void)nm_localizer_begin_turn(l);

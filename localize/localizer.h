@@ -50,7 +50,7 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
 
 /* Allows removals to begin. Must be called after a restart, once all running containers have requested their resources
  * again. */
-void nm_localizer_begin_to_tidy(struct nm_localizer *l);
+void nm_localizer_allow_removals(struct nm_localizer *l);
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application);
 /* Returns how many of these resources the cache already contains, or is fetching, for this user. */
 size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,

@@ -121,7 +121,7 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
     return p->failed ? 3 : 2;
 }
 
-void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l)
 {
     (void)l;
 }

@@ -83,7 +83,7 @@ void start(struct fixture *w, const char *more)
     w->settings = read_settings(w, more);
     if (try_start(w, &message) < 0)
         fail_msg("%s", message ?: "no message");
-    nm_yarn_launcher_tidy(w->launcher);
+    nm_yarn_launcher_allow_removals(w->launcher);
 }
 
 int set_up(void **state)

@@ -108,7 +108,7 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
     p.state_dir = state;
     r = nm_localizer_new(&p, &c->all[i]);
     if (r >= 0 && c->removes)
-        nm_localizer_begin_to_tidy(c->all[i]);
+        nm_localizer_allow_removals(c->all[i]);
     return r;
 }
 
@@ -357,12 +357,12 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c)
     *c = (struct nm_yarn_caches){};
 }
 
-void nm_yarn_caches_tidy(struct nm_yarn_caches *c)
+void nm_yarn_caches_allow_removals(struct nm_yarn_caches *c)
 {
     c->removes = true;
     for (size_t i = 0; i < c->dirs->n; i++)
         if (c->all[i])
-            nm_localizer_begin_to_tidy(c->all[i]);
+            nm_localizer_allow_removals(c->all[i]);
 }
 
 void nm_yarn_caches_end_application(struct nm_yarn_caches *c, const char *submitter, const char *application)

@@ -51,7 +51,7 @@ const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c);
 /* Returns any localizer that can remove files. It can remove files in all directories. */
 struct nm_localizer *nm_yarn_caches_any(const struct nm_yarn_caches *c);
 
-void nm_yarn_caches_tidy(struct nm_yarn_caches *c);
+void nm_yarn_caches_allow_removals(struct nm_yarn_caches *c);
 void nm_yarn_caches_end_application(struct nm_yarn_caches *c, const char *submitter, const char *application);
 
 /* ---- ownership of a local directory ------------------------------------------------------- */

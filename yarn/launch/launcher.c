@@ -243,9 +243,9 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     return NULL;
 }
 
-void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l)
 {
-    nm_yarn_caches_tidy(&l->caches);
+    nm_yarn_caches_allow_removals(&l->caches);
 }
 
 /* ---- after the end ------------------------------------------------------------------------ */

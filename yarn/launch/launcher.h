@@ -120,7 +120,7 @@ NM_DEFINE_CLEANUP(struct nm_yarn_preparation *, nm_yarn_preparation_free)
 int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why);
 
 /* Removes unused files. Must be called after a restart of nmd, when all running containers have been prepared again. */
-void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
+void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l);
 
 /* ---- after the end ---- */
 

@@ -150,7 +150,7 @@ static void prepare_adopted(struct nm_yarn_node *n)
         if (c)
             nm_yarn_container_prepare(i, c->view.state != NM_NEW && c->view.state != NM_LOCALIZING);
     }
-    nm_yarn_launcher_tidy(n->p.launcher);
+    nm_yarn_launcher_allow_removals(n->p.launcher);
 }
 
 /* ---- creation and end --------------------------------------------------------------------- */
