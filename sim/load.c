@@ -472,7 +472,7 @@ static int on_change(struct load *l, const json_t *j)
 
 /* Returns the meaning of an exit reason. A job that was killed by nmd, by the kernel or with the node continues in a
  * replay. A job that a user or the container itself ended is done in any replay. OOM may mean either: see
- * died_of_itself(). */
+ * exceeded_own_limit(). */
 static enum nm_sim_job_end meaning_of(enum nm_exit_reason reason)
 {
     switch (reason) {

@@ -314,7 +314,7 @@ static int use_from_end(struct nm_sim_job *job)
 
 /* Returns whether the job exceeded its own limit. In this case the kernel would kill the job under any configuration.
  * Otherwise the slice or the node was out of memory, and other containers were the cause. */
-static bool died_of_itself(const struct nm_sim_job *job)
+static bool exceeded_own_limit(const struct nm_sim_job *job)
 {
     return job->end_reason == NM_EXIT_OOM &&
            (double)job->peak_bytes >= OWN_LIMIT * (double)job->request.memory_bytes;
@@ -411,7 +411,7 @@ int nm_workload_finish(struct nm_workload *w)
     /* Finished jobs come first, because the other jobs are completed with data from them. The smoothing comes last,
      * because repeated points must be smoothed too. */
     for (size_t i = 0; i < w->n_jobs; i++)
-        if (died_of_itself(&w->jobs[i]))
+        if (exceeded_own_limit(&w->jobs[i]))
             w->jobs[i].end = NM_SIM_JOB_DONE;
     r = collect_runs(w, &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
