@@ -215,7 +215,7 @@ static bool is_ours(sqlite3 *db)
     return nm_store_query_int64(db, "PRAGMA user_version", &version) == 0 && version == NM_STORE_SCHEMA;
 }
 
-static bool knows_its_boot(struct nm_store *s)
+static bool has_boot_id(struct nm_store *s)
 {
     char text[64];
 
@@ -245,7 +245,7 @@ void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *r
     for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
         struct table t = all[i];
 
-        if (t.saved == &saved.n_containers && !knows_its_boot(s))
+        if (t.saved == &saved.n_containers && !has_boot_id(s))
             t.filter = "state = 'COMPLETED'";
         save_table(&v, &t);
     }
