@@ -279,7 +279,7 @@ static uint64_t room_beside_others(const struct nm_decision *d, enum nm_resource
 }
 
 /* Returns whether the request would not fit in this resource even if no other container ran. */
-static bool fails_alone(const struct nm_decision *d, enum nm_resource k)
+static bool fits_never(const struct nm_decision *d, enum nm_resource k)
 {
     uint64_t after = nm_add_u64(nm_resources_get(&d->others, k), nm_resources_get(&d->request, k));
 
@@ -297,7 +297,7 @@ static void add_what_fits(struct nm_text *t, const struct nm_decision *d, enum n
         nm_text_add(t, "no request fits until others use less");
         return;
     }
-    if (fails_alone(d, other))
+    if (fits_never(d, other))
         nm_text_add(t, "%s would not suffice, either", resource_word(other));
     else if (k == NM_MEMORY)
         nm_text_add(t, "up to %s fits", nm_format_size_down(room, size, sizeof size));
