@@ -276,7 +276,7 @@ static bool is_without_effect(const char *rest)
 
 /* Returns true for names of nmd's own families of keys. defaults.c and sources.c read these keys and check whether each
  * key exists. */
-static bool is_own_family(const char *name)
+static bool is_key_of_nmd(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
                                            OWN "fetch-command."};
@@ -297,7 +297,7 @@ enum nm_yarn_property_support nm_yarn_rules_support(const char *name)
             return rules[i].fatal ? NM_YARN_PROPERTY_REFUSED : NM_YARN_PROPERTY_WARNED;
     if (strncmp(name, NODE, strlen(NODE)) == 0)
         return is_without_effect(name + strlen(NODE)) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;
-    return is_own_family(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_PROPERTY_WITHOUT_EFFECT
+    return is_key_of_nmd(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_PROPERTY_WITHOUT_EFFECT
                                                                : NM_YARN_PROPERTY_UNKNOWN;
 }
 
