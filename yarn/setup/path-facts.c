@@ -31,7 +31,7 @@ const char *nm_setup_path_normalize(struct nm_arena *a, const char *path)
     return copy;
 }
 
-static bool goes_up(const char *path)
+static bool has_parent_component(const char *path)
 {
     for (const char *p = path; (p = strstr(p, "/..")); p++)
         if (p[3] == '/' || p[3] == '\0')
@@ -43,7 +43,7 @@ bool nm_setup_is_plain(const char *path)
 {
     const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-";
 
-    return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !goes_up(path);
+    return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !has_parent_component(path);
 }
 
 const char *nm_setup_sha256(struct nm_arena *a, const void *data, size_t size)
