@@ -29,7 +29,7 @@ static char *make_request(const struct nm_ctl *ctl, char **command)
 {
     const struct nm_client_exec e = {.command = nm_session_command(&ctl->args, command),
                                      .input = ctl->args.interactive};
-    struct nm_client_bad_string bad;
+    struct nm_client_bad_string bad = {};
     char *text = NULL;
     int r = nm_client_exec_body(&e, &text, &bad);
 

@@ -137,7 +137,7 @@ static char *make_request(const struct nm_ctl *ctl)
         .app = a->app,
         .user = user_of(a),
     };
-    struct nm_client_bad_string bad;
+    struct nm_client_bad_string bad = {};
     char path[PATH_MAX], *text = NULL;
     int r;
 
