@@ -34,10 +34,12 @@ void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c);
 /* Removes some ended containers that are older than the configured time or exceed the limits on their number. Returns
  * true if there may be more of them. */
 bool nm_lists_drop_ended(struct nm_manager *m, uint64_t now_usec);
-/* Makes empty lists, and slot 0 of the applications. Must be called before the other functions of lists.c. */
+struct nm_lists *nm_lists_new(void); /* NULL: out of memory */
+struct nm_lists *nm_lists_free(struct nm_lists *lists);
+/* Makes slot 0 of the applications. Must be called before the other functions of lists.c that take the manager. */
 int nm_lists_begin(struct nm_manager *m);
 int nm_lists_reserve(struct nm_manager *m); /* makes the policies' workspaces as large as the lists */
-void nm_lists_done(struct nm_manager *m);
+void nm_lists_done(struct nm_manager *m); /* frees all containers and applications */
 
 /* ---- persist.c: a container's row, snapshot and state ---------------------------------------- */
 

@@ -64,11 +64,13 @@ static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
     return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
 }
 
+struct nm_lists *nm_lists_new(void)
+{
+    return calloc(1, sizeof(struct nm_lists));
+}
+
 int nm_lists_begin(struct nm_manager *m)
 {
-    m->lists = calloc(1, sizeof *m->lists);
-    if (!m->lists)
-        return -ENOMEM;
     (void)nm_lists_app(m, ""); /* slot 0 is for containers without an application */
     return m->apps.n > 0 ? 0 : -ENOMEM;
 }
@@ -436,10 +438,6 @@ bool nm_lists_drop_ended(struct nm_manager *m, uint64_t now_usec)
 
 void nm_lists_done(struct nm_manager *m)
 {
-    if (!m->lists)
-        return;
-    tdestroy(m->lists->by_id, keep_node);
-    free(m->lists);
     for (size_t i = 0; i < m->live.n; i++) {
         live_done(m->live.all[i]);
         nm_container_free(m->live.all[i]->c);
@@ -452,4 +450,12 @@ void nm_lists_done(struct nm_manager *m)
     free(m->ended.all);
     free(m->apps.all);
     free(m->apps.views);
+}
+
+struct nm_lists *nm_lists_free(struct nm_lists *lists)
+{
+    if (lists)
+        tdestroy(lists->by_id, keep_node);
+    free(lists);
+    return NULL;
 }

@@ -25,11 +25,6 @@ void nm_recorder_sample(struct nm_recorder *r); /* records the newest sample; do
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r);
 NM_DEFINE_CLEANUP(struct nm_recorder *, nm_recorder_free)
 
-/* ---- manager-status.c ------------------------------------------------------------------------ */
-
-struct nm_registered_upstream *nm_registered_upstream_new(void); /* NULL: out of memory */
-struct nm_registered_upstream *nm_registered_upstream_free(struct nm_registered_upstream *u);
-
 /* ---- manager.c ------------------------------------------------------------------------------- */
 
 /* Periodic work, and the watch of the state directory. Only manager.c and its tests use this struct. */

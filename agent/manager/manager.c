@@ -271,6 +271,7 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->events = nm_events_new();
     m->growth_probe = nm_growth_probe_new();
     m->helper = nm_helper_new();
+    m->lists = nm_lists_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
     m->round.internal = nm_round_internal_new();
@@ -281,9 +282,9 @@ static int make_parts(struct nm_manager *m, const struct nm_manager_params *p)
     m->starts = nm_starts_new(p->shim_path);
     m->timers.upkeep = calloc(1, sizeof *m->timers.upkeep);
     m->owners.upstream = nm_registered_upstream_new();
-    if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim ||
-        !m->round.internal || !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice || !m->starts ||
-        !m->timers.upkeep || !m->owners.upstream)
+    if (!m->decisions || !m->durable || !m->events || !m->growth_probe || !m->helper || !m->lists || !m->pressure ||
+        !m->reclaim || !m->round.internal || !m->round.squeeze || !m->sessions || !m->settings_basis || !m->slice ||
+        !m->starts || !m->timers.upkeep || !m->owners.upstream)
         return -ENOMEM;
     return 0;
 }
@@ -335,9 +336,9 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->owners.queue_limit = UINT32_MAX;
     m->timers.started_realtime_usec = nm_realtime_usec();
     m->config = p->config;
-    r = nm_lists_begin(m);
+    r = make_parts(m, p);
     if (r >= 0)
-        r = make_parts(m, p);
+        r = nm_lists_begin(m);
     if (r >= 0)
         r = manager_fill(m, p, &message);
     if (r < 0) {
@@ -382,6 +383,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     m->sessions = nm_sessions_free(m->sessions);
     m->owners.upstream = nm_registered_upstream_free(m->owners.upstream);
     nm_lists_done(m);
+    m->lists = nm_lists_free(m->lists);
     m->decisions = nm_decisions_free(m->decisions);
     m->durable = nm_durable_free(m->durable);
     m->round.squeeze = nm_squeeze_free(m->round.squeeze);

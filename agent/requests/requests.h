@@ -25,3 +25,7 @@ struct nm_sessions *nm_sessions_new(void); /* NULL: out of memory */
 /* Is called when nmd exits. Commands that have started keep running. */
 struct nm_sessions *nm_sessions_free(struct nm_sessions *all);
 unsigned nm_sessions_count(const struct nm_sessions *all);
+
+/* The upstream that status.c shows. */
+struct nm_registered_upstream *nm_registered_upstream_new(void); /* NULL: out of memory */
+struct nm_registered_upstream *nm_registered_upstream_free(struct nm_registered_upstream *u);

@@ -3,7 +3,7 @@
 /* The requests that only read. They copy the manager's state into plain structs and leave the state unchanged. Also the
  * registration of an upstream, whose data these requests show. */
 
-#include "agent/manager/manager-internal.h"
+#include "agent/requests/requests.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -20,7 +20,6 @@
 #include "agent/node/over-beta.h"
 #include "agent/policy/ordering.h"
 #include "agent/problem.h"
-#include "agent/requests/requests.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/parse.h"
