@@ -126,4 +126,4 @@ libnm_agent_a_SOURCES += \
 	%D%/manager/manager.c %D%/manager/manager-internal.h \
 	%D%/manager/manager-round.c \
 	%D%/manager/recorder.c
-agent_libs = libnm-agent.a $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) -lm $(monitor_libs)
+agent_libs = libnm-agent.a $(json_libs) $(SQLITE_LIBS) $(INIH_LIBS) -lm $(monitor_libs)

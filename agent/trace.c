@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "agent/config/config-keys.h"
+#include "util/json-text.h"
 
 /* The longest line without rows, and the longest row: five numbers of 20 digits. */
 #define LINE_MAX 1024
@@ -69,7 +70,7 @@ int nm_trace_header_text(const struct nm_trace_header *h, const struct nm_config
                           (json_int_t)h->memory_bytes, "cpus", (int)h->n_cpus, "swap_bytes",
                           (json_int_t)h->swap_bytes, "features", features_to_json(h), "config",
                           config_to_json(c));
-    _cleanup_free_ char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    _cleanup_free_ char *text = nm_json_text(j, JSON_COMPACT);
     char *line;
 
     assert(h && c && ret);

@@ -10,6 +10,7 @@
 #include "localize/user-queue.h"
 #include "localize/worker-protocol.h"
 #include "util/clock.h"
+#include "util/json-text.h"
 
 #define MORE_WORKERS 8U /* additional slots beyond max_workers, so that each user has a slot */
 #define REMOVALS_MAX 2U
@@ -478,7 +479,7 @@ static char *make_work(const struct nm_batch *b)
         json_object_set_new(work, "resources", json_array()) < 0 ||
         json_object_set(work, keys[b->list], b->items) < 0)
         return NULL;
-    return json_dumps(work, JSON_COMPACT);
+    return nm_json_text(work, JSON_COMPACT);
 }
 
 /* Reports a full disk if nmd's own files about resources, which are on the same disk, can't be written. */

@@ -10,6 +10,7 @@
 
 #include "util/error.h"
 #include "util/fileio.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 
 /* Limit for writing and for reading: nmd writes no longer files. */
@@ -57,7 +58,7 @@ int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *b
                   visibilities[e->key.visibility], "user", e->key.user, "application", e->key.application, "uri",
                   e->key.uri, "type", (int)e->key.type, "timestamp", (json_int_t)e->key.timestamp_msec, "pattern",
                   e->key.pattern);
-    _cleanup_free_ char *rest = json ? json_dumps(json, JSON_COMPACT) : NULL, *text = NULL;
+    _cleanup_free_ char *rest = nm_json_text(json, JSON_COMPACT), *text = NULL;
     char name[32], head[HEAD_BYTES + 1];
     int r;
 

@@ -52,6 +52,6 @@ libnm_localize_a_SOURCES = \
 	%D%/user-queue.c %D%/user-queue.h \
 	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
 	%D%/worker-protocol.c %D%/worker-protocol.h
-localize_libs = libnm-localize.a $(JANSSON_LIBS) $(util_libs)
+localize_libs = libnm-localize.a $(json_libs) $(util_libs)
 
 dist_man_MANS += packaging/nm-localizer.8

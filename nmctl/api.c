@@ -18,6 +18,7 @@
 #include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 
 /* Reports missing permission for the socket, and names the socket's group, whose members may connect. If the group is
@@ -121,8 +122,7 @@ int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json
                 json_t **ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
-    _cleanup_free_ char *text =
-        body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+    _cleanup_free_ char *text = nm_json_text(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
     struct nm_client_request q = {ctl->socket_path, method, target, text};
 
     if (body && !text)
@@ -244,9 +244,11 @@ int nm_api_container_target(const char *id, const char *action, char *buf, size_
 void nm_api_print_json(const json_t *j, bool one_line)
 {
     size_t flags = JSON_REAL_PRECISION(12) | (one_line ? JSON_COMPACT : JSON_INDENT(2));
+    _cleanup_free_ char *text = nm_json_text(j, flags);
 
-    (void)json_dumpf(j, stdout, flags);
-    (void)fputc('\n', stdout);
+    if (!text)
+        nm_message_oom();
+    (void)puts(text);
 }
 
 /* ---- a lost connection ----------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ libnm_nmctl_a_SOURCES = \
 	%D%/verb-wait.c \
 	%D%/verbs.c \
 	%D%/wait.c %D%/wait.h
-nmctl_libs = libnm-nmctl.a $(JANSSON_LIBS) $(client_libs) $(util_libs)
+nmctl_libs = libnm-nmctl.a $(json_libs) $(client_libs) $(util_libs)
 
 bin_PROGRAMS += nmctl/nmctl
 nmctl_nmctl_SOURCES = %D%/nmctl.c

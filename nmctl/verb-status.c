@@ -16,6 +16,7 @@
 #include "nmctl/screen.h"
 #include "nmctl/term.h"
 #include "util/clock.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 
 #define LABEL 13 /* columns of "containers   " */
@@ -516,8 +517,11 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     if (r != NM_CTL_OK)
         return r;
     if (ctl->args.json) {
-        (void)json_dumpf(status, f, JSON_COMPACT | JSON_REAL_PRECISION(12));
-        (void)fputc('\n', f);
+        _cleanup_free_ char *text = nm_json_text(status, JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+        if (!text)
+            nm_message_oom();
+        (void)fprintf(f, "%s\n", text);
         return NM_CTL_OK;
     }
     (void)snprintf(target, sizeof target, "/v1/decisions?limit=%d", DECISIONS);

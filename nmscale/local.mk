@@ -18,7 +18,7 @@ libnm_scale_a_SOURCES = \
 	%D%/print.c %D%/print.h \
 	%D%/rm.c %D%/rm.h
 libnm_scale_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
-scale_libs = libnm-scale.a $(JANSSON_LIBS) $(curl_libs) $(util_libs)
+scale_libs = libnm-scale.a $(json_libs) $(curl_libs) $(util_libs)
 
 bin_PROGRAMS += nmscale/nmscale
 nmscale_nmscale_SOURCES = %D%/nmscale.c

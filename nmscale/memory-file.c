@@ -12,6 +12,7 @@
 #include "nmscale/system.h"
 #include "util/error.h"
 #include "util/fileio.h"
+#include "util/json-text.h"
 
 #define FORMAT 1 /* must be increased when an older nmscale would misread the file */
 #define FILE_MOST (64 << 20) /* 50,000 applications on thirty nodes each need less */
@@ -74,7 +75,7 @@ char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluste
         r = json_object_set_new(apps, a->id, json_pack("{s:b, s:o}", "followed", a->followed, "nodes",
                                                        words_to_json(a->nodes, a->n_nodes)));
     }
-    return r == 0 ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
+    return r == 0 ? nm_json_text(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
 }
 
 /* Reports a damaged file. A damaged file isn't treated as an empty memory, because this would silently discard the data

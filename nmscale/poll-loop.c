@@ -13,6 +13,7 @@
 #include "nmscale/system.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/json-text.h"
 
 struct run {
     const struct nm_scale_options *options;
@@ -114,16 +115,14 @@ static enum nm_scale_exit report_json(const struct run *run, const struct nm_sca
                                       const struct nm_scale_result *res)
 {
     json_t *j = nm_scale_to_json(f);
-    int r = j ? 0 : -ENOMEM;
+    int r = run->options->apply ? json_object_set_new(j, "applied", result_to_json(res)) : 0;
+    size_t flags = run->options->watch ? JSON_COMPACT : JSON_INDENT(2);
+    _cleanup_free_ char *text = r >= 0 ? nm_json_text(j, flags) : NULL;
 
-    if (r >= 0 && run->options->apply)
-        r = json_object_set_new(j, "applied", result_to_json(res));
-    if (r >= 0)
-        r = json_dumpf(j, stdout, run->options->watch ? JSON_COMPACT : JSON_INDENT(2));
     json_decref(j);
-    if (r < 0)
+    if (!text)
         return fail(NM_SCALE_FAILED, NULL, -ENOMEM);
-    putchar('\n');
+    (void)puts(text);
     return NM_SCALE_OK;
 }
 

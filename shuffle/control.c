@@ -10,6 +10,7 @@
 #include <nettle/base16.h>
 
 #include "util/error.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 
 /* Copies a member that is a string and fits; otherwise copies an empty string, which later checks reject. */
@@ -108,7 +109,7 @@ static char *reply_figures(struct nm_shuffle_service *s)
 static char *reply_error(const char *message)
 {
     json_t *o = json_pack("{s:s}", "error", message);
-    char *text = o ? json_dumps(o, 0) : NULL;
+    char *text = nm_json_text(o, 0);
 
     json_decref(o);
     return text;

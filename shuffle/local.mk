@@ -12,7 +12,7 @@ libnm_shuffle_a_SOURCES = \
 	%D%/connections.c %D%/connections.h \
 	%D%/request.c %D%/request.h \
 	%D%/server.c %D%/server.h
-shuffle_libs = libnm-shuffle.a $(JANSSON_LIBS) $(NETTLE_LIBS) $(ZLIB_LIBS) $(hadoop_libs)
+shuffle_libs = libnm-shuffle.a $(json_libs) $(NETTLE_LIBS) $(ZLIB_LIBS) $(hadoop_libs)
 
 pkglibexec_PROGRAMS += nm-shuffle
 nm_shuffle_SOURCES = %D%/nm-shuffle.c

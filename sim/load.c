@@ -23,6 +23,7 @@
 #include "cgroup/cgroup.h"
 #include "sim/progress.h"
 #include "util/error.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 
 /* Limits far above the values of any real node or recording: a larger number is an error or an attack. */
@@ -81,8 +82,7 @@ nm_printf(2, 3) static int fail(struct load *l, const char *format, ...)
 static int fail_value(struct load *l, const char *name, const json_t *value,
                       const char *allowed)
 {
-    _cleanup_free_ char *text =
-        value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    _cleanup_free_ char *text = nm_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 
     if (!value)
         return fail(l, "%s: \"%s\" is missing: it must be %s", l->event, name, allowed);

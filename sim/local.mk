@@ -15,7 +15,7 @@ libnm_sim_a_SOURCES = \
 	%D%/workload.c %D%/workload.h \
 	%D%/sim-node.c %D%/sim-node.h \
 	%D%/sim-node-use.c %D%/sim-node-use.h
-sim_libs = libnm-sim.a $(JANSSON_LIBS) -lm $(agent_libs)
+sim_libs = libnm-sim.a $(json_libs) -lm $(agent_libs)
 
 bin_PROGRAMS += sim/nmsim
 sim_nmsim_SOURCES = %D%/nmsim.c

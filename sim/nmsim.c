@@ -19,6 +19,7 @@
 #include "sim/report.h"
 #include "util/error.h"
 #include "util/inherited.h"
+#include "util/json-text.h"
 
 #define EXIT_USAGE 2
 
@@ -256,12 +257,12 @@ static int print_report(const struct nm_sim_options *o, const struct nm_workload
     if (o->json) {
         json_t *j = nm_sim_report_to_json(load, compare ? results : results + 1, compare ? n : 1,
                                           &results[0]);
+        _cleanup_free_ char *text = nm_json_text(j, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 
-        if (!j)
-            return fail("the report", -ENOMEM, NULL);
-        (void)json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        putchar('\n');
         json_decref(j);
+        if (!text)
+            return fail("the report", -ENOMEM, NULL);
+        puts(text);
     } else if (compare) {
         nm_sim_report_compare(load, cases, results, n, stdout);
     } else if (!o->jobs) {

@@ -24,6 +24,11 @@ libnm_util_a_SOURCES = \
 	%D%/utf8.c %D%/utf8.h
 util_libs = libnm-util.a $(SYSTEMD_LIBS)
 
+# for programs that write JSON: nm-localizer and nm-shim don't link it
+noinst_LIBRARIES += libnm-json.a
+libnm_json_a_SOURCES = %D%/json-text.c %D%/json-text.h
+json_libs = libnm-json.a $(JANSSON_LIBS)
+
 # for programs that fetch over HTTP: no other program links libcurl
 noinst_LIBRARIES += libnm-curl.a
 libnm_curl_a_SOURCES = %D%/curl.c %D%/curl.h

@@ -121,7 +121,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/setup/undo.c %D%/setup/undo.h \
 	%D%/setup/unit.c %D%/setup/unit.h
 nodist_libnm_yarn_a_SOURCES = $(yarn_wire)
-yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) -lm $(localize_libs) $(pattern_libs) $(hadoop_libs)
+yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS) -lm $(localize_libs) $(pattern_libs) $(hadoop_libs)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \

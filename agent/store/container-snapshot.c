@@ -15,6 +15,7 @@
 
 #include "agent/store/store-json.h"
 #include "util/fileio.h"
+#include "util/json-text.h"
 
 #define FORMAT 1
 #define MAX_BYTES                                                                                  \
@@ -29,14 +30,18 @@ static int print(const char *boot_id, const struct nm_container *c, char **ret)
 {
     json_t *container = NULL, *j;
     int r = nm_store_container_to_json(c, &container);
+    char *text;
 
     if (r < 0)
         return r;
     j = json_pack("{s:i, s:s, s:b, s:o}", "format", FORMAT, "boot_id", boot_id, "has_blob", c->blob.bytes > 0,
                   "container", container);
-    r = j ? nm_store_json_print(j, ret) : -ENOMEM;
+    text = nm_json_text(j, JSON_COMPACT);
     json_decref(j);
-    return r;
+    if (!text)
+        return -ENOMEM;
+    *ret = text;
+    return 0;
 }
 
 int nm_container_snapshot_write(const char *container_dir, const char *boot_id, const struct nm_container *c)

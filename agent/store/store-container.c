@@ -15,6 +15,7 @@
 #include "agent/store/store-columns.h"
 #include "agent/store/store-json.h"
 #include "agent/store/store-internal.h"
+#include "util/json-text.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
 #define BLOB_COLUMN (N_COLUMNS + 7) /* after the command's columns */
@@ -40,11 +41,16 @@ static int strv_to_text(char *const *v, char **ret)
 {
     json_t *array = NULL;
     int r = nm_store_strv_to_json(v, &array);
+    char *text;
 
-    if (r >= 0)
-        r = nm_store_json_print(array, ret);
+    if (r < 0)
+        return r;
+    text = nm_json_text(array, JSON_COMPACT);
     json_decref(array);
-    return r;
+    if (!text)
+        return -ENOMEM;
+    *ret = text;
+    return 0;
 }
 
 /* Checks whether the command is stored, to avoid writing it again: the command seldom changes, and command and blob

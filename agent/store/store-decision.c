@@ -12,21 +12,20 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "agent/store/store-json.h"
 #include "agent/store/store-internal.h"
+#include "util/json-text.h"
 
 int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_DECISION];
     json_t *json = nm_decision_to_json(d);
-    _cleanup_free_ char *text = NULL;
-    int r = json ? nm_store_json_print(json, &text) : -ENOMEM;
+    _cleanup_free_ char *text = nm_json_text(json, JSON_COMPACT);
     char number[24];
 
     assert(d->number > 0);
     json_decref(json);
-    if (r < 0)
-        return r;
+    if (!text)
+        return -ENOMEM;
     (void)snprintf(number, sizeof number, "%" PRIu64, d->number);
     (void)sqlite3_bind_int64(stmt, 1, (int64_t)d->number);
     (void)sqlite3_bind_text(stmt, 2, d->container_id, -1, SQLITE_STATIC);

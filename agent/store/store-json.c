@@ -25,21 +25,6 @@ int nm_store_json_parse(const char *text, size_t len, json_t **ret)
     return 0;
 }
 
-/* Prints JSON. json_dumps() omits a name if its text cannot grow for that name, and still returns success. */
-int nm_store_json_print(const json_t *j, char **ret)
-{
-    size_t n = json_dumpb(j, NULL, 0, JSON_COMPACT);
-    char *text = n > 0 ? malloc(n + 1) : NULL;
-
-    if (!text || json_dumpb(j, text, n, JSON_COMPACT) != n) {
-        free(text);
-        return -ENOMEM;
-    }
-    text[n] = '\0';
-    *ret = text;
-    return 0;
-}
-
 int nm_store_strv_to_json(char *const *v, json_t **ret)
 {
     json_t *array = json_array();

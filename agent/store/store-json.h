@@ -18,9 +18,6 @@ int nm_store_container_from_json(const json_t *j, struct nm_container **ret);
 /* Returns -EBADMSG if the text is not JSON. */
 int nm_store_json_parse(const char *text, size_t len, json_t **ret);
 
-/* Prints JSON without optional blanks. */
-int nm_store_json_print(const json_t *j, char **ret);
-
 /* The lists are NULL-terminated. */
 int nm_store_strv_to_json(char *const *v, json_t **ret);
 int nm_store_strv_from_json(const json_t *array, char ***ret);

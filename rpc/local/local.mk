@@ -7,7 +7,7 @@ libnm_messages_a_SOURCES = \
 	%D%/json-scan.c %D%/json-scan.h \
 	%D%/messages-base.c \
 	%D%/messages-parse.c
-messages_libs = libnm-messages.a $(JANSSON_LIBS) -lm $(agent_libs)
+messages_libs = libnm-messages.a $(json_libs) -lm $(agent_libs)
 
 libnm_local_a_SOURCES = \
 	%D%/answer-text.c %D%/answer-text.h \

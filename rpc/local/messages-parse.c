@@ -14,6 +14,7 @@
 
 #include "rpc/local/json-make.h"
 #include "rpc/local/json-scan.h"
+#include "util/json-text.h"
 
 enum field_kind {
     FIELD_STRING,  /* const char * */
@@ -92,7 +93,7 @@ static const struct field drain_fields[] = {
 /* Reports an invalid value, formatted as JSON. */
 static int bad_value(struct nm_problem *p, const char *thing, const json_t *v, const char *what)
 {
-    _cleanup_free_ char *dump = json_dumps(v, NM_MESSAGES_DUMP_FLAGS | JSON_ENCODE_ANY);
+    _cleanup_free_ char *dump = nm_json_text(v, NM_MESSAGES_DUMP_FLAGS | JSON_ENCODE_ANY);
     const char *shown = json_is_string(v) ? json_string_value(v) : dump ? dump : "";
     char text[sizeof p->value];
 

@@ -8,6 +8,7 @@
 
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
+#include "util/json-text.h"
 
 #define EVENTS_PER_REFILL 32u
 
@@ -32,11 +33,10 @@ static bool visible(const struct nm_caller *who, const struct nm_event_record *e
 static int write_event(FILE *f, const struct nm_event_record *e)
 {
     json_t *j = nm_messages_event(e);
-    int r = j ? json_dumpf(j, f, NM_MESSAGES_DUMP_FLAGS) : -1;
+    _cleanup_free_ char *text = nm_json_text(j, NM_MESSAGES_DUMP_FLAGS);
 
     json_decref(j);
-    (void)fputc('\n', f);
-    return r < 0 ? -ENOMEM : 0;
+    return text && fprintf(f, "%s\n", text) >= 0 ? 0 : -ENOMEM;
 }
 
 static void refill_event(const struct nm_event_record *e, void *userdata)

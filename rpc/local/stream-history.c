@@ -14,6 +14,7 @@
 #include "monitor/monitor.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
+#include "util/json-text.h"
 
 #define POINTS_PER_REFILL 16u
 #define DAY_USEC (24 * 3600 * NM_USEC_PER_SEC)
@@ -21,10 +22,10 @@
 static int write_point(FILE *f, const struct nm_history_point *p)
 {
     json_t *j = nm_messages_history_point(p);
-    int r = j ? json_dumpf(j, f, NM_MESSAGES_DUMP_FLAGS) : -1;
+    _cleanup_free_ char *text = nm_json_text(j, NM_MESSAGES_DUMP_FLAGS);
 
     json_decref(j);
-    return r < 0 ? -ENOMEM : 0;
+    return text && fputs(text, f) >= 0 ? 0 : -ENOMEM;
 }
 
 static int write_points(struct nm_stream *s, FILE *f)

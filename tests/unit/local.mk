@@ -2,8 +2,8 @@
 # name to the list of the libraries that it is linked with. The rest of this file is for tests that need programs that they start,
 # files that they share, or functions that they replace.
 util_tests = %D%/test-array %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
-	%D%/test-inherited %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer %D%/test-quota \
-	%D%/test-utf8
+	%D%/test-inherited %D%/test-json-text %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer \
+	%D%/test-quota %D%/test-utf8
 cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fake %D%/test-cgroup-files \
 	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-pass %D%/test-cgroup-procs \
 	%D%/test-cgroup-signal %D%/test-cgroup-watch %D%/test-libcg %D%/test-netprio %D%/test-netprio-probe \
@@ -70,7 +70,7 @@ print-tests:
 # The libraries are prerequisites, and the link takes them from there: a change in nmctl/ links nmctl's tests alone.
 # $(call archives,LIBRARY) is this library and the libraries that it needs.
 archives = $(filter %.a,$($(1)_libs))
-$(util_tests) $(util_fuzz): $(call archives,util)
+$(util_tests) $(util_fuzz): $(call archives,util) $(call archives,json)
 $(cgroup_tests) $(cgroup_fuzz): $(call archives,cgroup)
 $(monitor_tests) $(monitor_fuzz): $(call archives,monitor)
 $(policy_tests): $(call archives,agent)
@@ -177,9 +177,9 @@ $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size 
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
-	health-script history link-failures local-listen local-start-memory messages-memory node sampling-failures \
-	sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-memory yarn-net yarn-node \
-	yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
+	health-script history json-text link-failures local-listen local-start-memory messages-memory node \
+	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-memory yarn-net \
+	yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
 $(call fixture,failing-calls,output-times)
 $(call fixture,failing-calls fail-nth,launch-nmd-failures output-failures)
 

@@ -11,6 +11,7 @@
 
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 #include "yarn/launch/container-dirs.h"
 
@@ -249,7 +250,7 @@ static int note(struct nm_yarn_cleanup_queue *q, const char *submitter, const ch
                 uint64_t ended_realtime_usec)
 {
     json_t *o = json_pack("{s:s, s:I}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec);
-    _cleanup_free_ char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    _cleanup_free_ char *text = nm_json_text(o, JSON_COMPACT);
 
     json_decref(o);
     return text ? nm_write_file_atomic_at(q->state_fd, application, text, 0600) : -ENOMEM;

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "util/fileio.h"
+#include "util/json-text.h"
 #include "util/parse.h"
 
 #define FILE_MAX 1024
@@ -72,7 +73,7 @@ static int insert(struct nm_yarn_shuffle_jobs *jobs, const char *application, co
 static int save(const struct nm_yarn_shuffle_jobs *jobs, const struct nm_yarn_shuffle_job *j)
 {
     json_t *o = json_pack("{s:s, s:I, s:s}", "submitter", j->submitter, "uid", (json_int_t)j->uid, "key", j->key);
-    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    char *text = nm_json_text(o, JSON_COMPACT);
     int r = text ? nm_write_file_atomic_at(jobs->state_fd, j->application, text, 0600) : -ENOMEM;
 
     json_decref(o);

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "util/fileio.h"
+#include "util/json-text.h"
 
 #define VERSION 1
 #define SIZE_MAX_BYTES ((size_t)1 << 20)
@@ -195,7 +196,7 @@ int nm_setup_manifest_print(const struct nm_setup_manifest *m, char **ret)
             return -ENOMEM;
         }
     root = json_pack("{s:i, s:s, s:o}", "version", VERSION, "conf_dir", m->conf_dir, "entries", list);
-    text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+    text = nm_json_text(root, JSON_INDENT(1));
     json_decref(root);
     if (!text)
         return -ENOMEM;

@@ -4,4 +4,4 @@ libnm_client_a_SOURCES = \
 	%D%/client.c %D%/client.h \
 	%D%/reply.c %D%/reply.h \
 	%D%/request-body.c %D%/request-body.h
-client_libs = libnm-client.a $(JANSSON_LIBS) $(util_libs)
+client_libs = libnm-client.a $(json_libs) $(util_libs)

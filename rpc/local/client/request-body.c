@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/json-text.h"
 #include "util/macros.h"
 
 /* A body in the making. After the first error the functions below add no more members. A string that jansson doesn't
@@ -102,23 +103,11 @@ static void set_surroundings(struct body *b, const struct nm_client_command *c)
     set_number(b, "columns", c->columns);
 }
 
-/* Returns the text, or NULL. Measures it first: json_dumps() omits a member's name if it can't enlarge its buffer
- * (jansson 2.14). jansson has no decimal type, but thousandths of a vcore are still exact after conversion to a double
- * and back with 12 digits. */
-static char *dump(const json_t *j)
-{
-    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(12), size = json_dumpb(j, NULL, 0, flags);
-    _cleanup_free_ char *text = size > 0 ? malloc(size + 1) : NULL;
-
-    if (!text || json_dumpb(j, text, size, flags) != size)
-        return NULL;
-    text[size] = '\0';
-    return STEAL_PTR(text);
-}
-
+/* jansson has no decimal type, but thousandths of a vcore are still exact after conversion to a double and back with 12
+ * digits. */
 static int finish(struct body *b, char **ret, struct nm_client_bad_string *ret_bad)
 {
-    char *text = b->error == 0 ? dump(b->json) : NULL;
+    char *text = b->error == 0 ? nm_json_text(b->json, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
 
     json_decref(b->json);
     if (text)

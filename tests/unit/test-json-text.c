@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The text of JSON is whole, or there is none. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fail-nth.h"
+#include "util/json-text.h"
+#include "util/macros.h"
+
+/* A buffer that doubles must grow for a name, for a value and for punctuation. */
+#define LONG_NAME "a name that is longer than the first buffer of jansson"
+
+struct expected {
+    size_t flags;
+    const char *value, *text;
+};
+
+static const struct expected all[] = {
+    {JSON_COMPACT, "{}", "{}"},
+    {JSON_COMPACT, "[]", "[]"},
+    {JSON_COMPACT, "{\"" LONG_NAME "\": 1, \"b\": {\"" LONG_NAME "\": [true, null]}}",
+     "{\"" LONG_NAME "\":1,\"b\":{\"" LONG_NAME "\":[true,null]}}"},
+    {JSON_INDENT(1) | JSON_SORT_KEYS, "{\"b\": 1, \"a\": [\"c\"]}", "{\n \"a\": [\n  \"c\"\n ],\n \"b\": 1\n}"},
+    {JSON_COMPACT | JSON_REAL_PRECISION(12), "[0.1]", "[0.1]"},
+    {0, "[\"\\u0000\", \"\\n\"]", "[\"\\u0000\", \"\\n\"]"},
+    {JSON_ENCODE_ANY, "\"" LONG_NAME "\"", "\"" LONG_NAME "\""},
+};
+
+struct attempt {
+    const struct expected *expected;
+    const json_t *value;
+};
+
+/* Compares the text, if there is one, even if an allocation has failed. */
+static int try_text(void *userdata)
+{
+    const struct attempt *a = userdata;
+    _cleanup_free_ char *text = nm_json_text(a->value, a->expected->flags);
+
+    if (!text)
+        return -ENOMEM;
+    assert_string_equal(text, a->expected->text);
+    return 0;
+}
+
+static void test_the_text_is_whole_or_there_is_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
+        json_t *value = json_loads(all[i].value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+        assert_non_null(value);
+        assert_true(fail_each(try_text, &(struct attempt){&all[i], value}) > 0);
+        json_decref(value);
+    }
+}
+
+static void test_a_value_that_could_not_be_made_has_no_text(void **state)
+{
+    (void)state;
+    assert_null(nm_json_text(NULL, JSON_COMPACT));
+    assert_null(nm_json_text(NULL, JSON_ENCODE_ANY));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_text_is_whole_or_there_is_none),
+        cmocka_unit_test(test_a_value_that_could_not_be_made_has_no_text),
+    };
+
+    json_set_alloc_funcs(malloc, free); /* these allocation functions of the test fail */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
