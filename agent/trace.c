@@ -35,29 +35,30 @@ bool nm_trace_has_section(const char *section)
 /* Includes every key that affects decisions, even at its default: a later nmsim may have other defaults. */
 static json_t *config_to_json(const struct nm_config *c)
 {
-    json_t *j = json_object();
+    json_auto_t *j = json_object();
 
-    for (size_t i = 0; j && i < nm_config_n_keys; i++) {
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
         const struct nm_config_key *k = &nm_config_keys[i];
         char name[96], value[NM_CONFIG_VALUE_SIZE];
 
         if (!nm_trace_has_section(k->section))
             continue;
         (void)snprintf(name, sizeof name, "%s.%s", k->section, k->name);
-        (void)json_object_set_new(j, name, json_string(nm_config_get(c, k, value, sizeof value)));
+        if (json_object_set_new(j, name, json_string(nm_config_get(c, k, value, sizeof value))) < 0)
+            return NULL;
     }
-    return j;
+    return STEAL_PTR(j);
 }
 
 static json_t *features_to_json(const struct nm_trace_header *h)
 {
-    json_t *j = json_array();
+    json_auto_t *j = json_array();
 
-    for (int f = 0; j && f < NM_CGROUP_FEATURE_COUNT; f++)
-        if (h->feature[f])
-            (void)json_array_append_new(
-                j, json_string(nm_cgroup_feature_name((enum nm_cgroup_feature)f)));
-    return j;
+    for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
+        if (h->feature[f] &&
+            json_array_append_new(j, json_string(nm_cgroup_feature_name((enum nm_cgroup_feature)f))) < 0)
+            return NULL;
+    return STEAL_PTR(j);
 }
 
 /* Prints the header. Uses jansson, since a recording has only one header. */

@@ -133,8 +133,8 @@ static void report_drain(const struct nm_ctl *ctl, const json_t *answer, json_t 
     uint64_t n = nm_json_u64(discarded, "count");
     char text[64] = "";
 
-    if (empty && discarded)
-        (void)json_object_set(empty, "discarded", (json_t *)(uintptr_t)discarded);
+    if (empty && discarded && json_object_set(empty, "discarded", (json_t *)(uintptr_t)discarded) < 0)
+        nm_message_oom();
     if (n > 0)
         (void)snprintf(text, sizeof text, "; %" PRIu64 " waiting container%s discarded", n, n == 1 ? " was" : "s were");
     if (ctl->args.json)
@@ -325,7 +325,8 @@ int nm_version_verb(struct nm_ctl *ctl)
     if (r != NM_CTL_OK)
         return r;
     if (ctl->args.json) {
-        (void)json_object_set_new(answer, "nmctl", json_string(NM_VERSION));
+        if (json_object_set_new(answer, "nmctl", json_string(NM_VERSION)) < 0)
+            nm_message_oom();
         nm_api_print_json(answer, false);
     } else
         printf("nmd %s\n", nm_json_str(answer, "version"));

@@ -209,7 +209,8 @@ static int print_json(struct nm_ctl *ctl, struct nm_top *t)
         return r;
     nm_top_take(t, list);
     for (size_t i = 0; i < t->n; i++)
-        (void)json_array_append(sorted, (json_t *)t->containers[i]);
+        if (json_array_append(sorted, (json_t *)t->containers[i]) < 0)
+            nm_message_oom();
     nm_top_done(t);
     nm_api_print_json(sorted, false);
     return NM_CTL_OK;

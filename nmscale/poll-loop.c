@@ -101,13 +101,14 @@ static enum nm_scale_exit save_memory(const struct run *run)
 /* Returns all targets with their results. Returns NULL if memory ran out; json_object_set_new() refuses NULL. */
 static json_t *result_to_json(const struct nm_scale_result *res)
 {
-    json_t *nodes = json_array();
+    json_auto_t *nodes = json_array();
 
-    for (size_t i = 0; nodes && i < res->n; i++)
-        (void)json_array_append_new(nodes, json_pack("{s:s, s:s, s:s}", "node", res->targets[i].id, "host",
-                                                     res->targets[i].host, "outcome",
-                                                     nm_scale_outcome_name(res->targets[i].outcome)));
-    return json_pack("{s:i, s:s?, s:o}", "exit", (int)res->exit, "why", res->why, "nodes", nodes);
+    for (size_t i = 0; i < res->n; i++)
+        if (json_array_append_new(nodes, json_pack("{s:s, s:s, s:s}", "node", res->targets[i].id, "host",
+                                                   res->targets[i].host, "outcome",
+                                                   nm_scale_outcome_name(res->targets[i].outcome))) < 0)
+            return NULL;
+    return json_pack("{s:i, s:s?, s:O}", "exit", (int)res->exit, "why", res->why, "nodes", nodes);
 }
 
 /* Prints one JSON document per poll, on a single line if more documents follow. */

@@ -129,18 +129,19 @@ static json_t *verdict_to_json(const struct nm_scale_finding *f, const struct nm
 {
     const struct nm_scale_node *n = v->node;
     char text[TEXT_MAX];
-    json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:s}", "node", n->id, "host", n->host,
-                          "partition", n->label, "state", n->state, "memory_mb", (json_int_t)(n->used_mb + n->free_mb),
-                          "vcores", (json_int_t)(n->used_vcores + n->free_vcores), "containers",
-                          (json_int_t)n->containers, "give", v->reason == NM_SCALE_GIVE, "reason",
-                          nm_scale_reason_name(v->reason), "text",
-                          nm_scale_reason_text(v, f->rules, f->now_msec, text, sizeof text));
+    json_auto_t *j =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:s}", "node", n->id, "host", n->host, "partition",
+                  n->label, "state", n->state, "memory_mb", (json_int_t)(n->used_mb + n->free_mb), "vcores",
+                  (json_int_t)(n->used_vcores + n->free_vcores), "containers", (json_int_t)n->containers, "give",
+                  v->reason == NM_SCALE_GIVE, "reason", nm_scale_reason_name(v->reason), "text",
+                  nm_scale_reason_text(v, f->rules, f->now_msec, text, sizeof text));
 
-    if (j && v->since_msec > 0)
-        (void)json_object_set_new(j, "empty_since_msec", json_integer((json_int_t)v->since_msec));
-    if (j && v->app)
-        (void)json_object_set_new(j, "application", json_string(v->app));
-    return j;
+    if (v->since_msec > 0 &&
+        json_object_set_new(j, "empty_since_msec", json_integer((json_int_t)v->since_msec)) < 0)
+        return NULL;
+    if (v->app && json_object_set_new(j, "application", json_string(v->app)) < 0)
+        return NULL;
+    return STEAL_PTR(j);
 }
 
 /* Makes the JSON. json_pack() releases its arguments even if it fails, and fails for NULL. */

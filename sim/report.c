@@ -423,13 +423,13 @@ static json_t *use_to_json(double mean, double p95, double over_beta, double all
 /* Writes kills by reason. Omits zeros, because most of the policy's reasons don't apply to kills. */
 static json_t *kills_to_json(const struct nm_sim_result *r)
 {
-    json_t *j = json_object();
+    json_auto_t *j = json_object();
 
-    for (int i = 0; j && i < NM_REASON_COUNT; i++)
-        if (r->kills[i] > 0)
-            (void)json_object_set_new(j, nm_reason_name((enum nm_reason)i),
-                                      json_integer((json_int_t)r->kills[i]));
-    return j;
+    for (int i = 0; i < NM_REASON_COUNT; i++)
+        if (r->kills[i] > 0 && json_object_set_new(j, nm_reason_name((enum nm_reason)i),
+                                                   json_integer((json_int_t)r->kills[i])) < 0)
+            return NULL;
+    return STEAL_PTR(j);
 }
 
 /* Writes the speed of the replay. This is the only part that differs from run to run. It is a separate object, so that
@@ -443,7 +443,7 @@ static json_t *speed_to_json(const struct nm_sim_result *r)
 
 static json_t *result_to_json(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
-    json_t *j = json_pack(
+    json_auto_t *j = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, "
         "s:I, s:I, s:I, s:f, s:o}",
         "name", r->name, "settings", settings_to_json(&r->settings), "memory",
@@ -461,22 +461,22 @@ static json_t *result_to_json(const struct nm_sim_result *r, const struct nm_sim
         (json_int_t)r->n_violations, "rounds", (json_int_t)r->n_rounds, "decisions",
         (json_int_t)r->n_decisions, "swap_in_sec", rounded(r->swap_in_sec), "speed", speed_to_json(r));
 
-    if (j && r->n_violations > 0)
-        (void)json_object_set_new(j, "first_violation", json_string(r->first_violation));
-    if (j && off)
-        (void)json_object_set_new(j, "useful_work_ratio",
-                                  json_real(rounded(nm_sim_report_gain(r, off))));
-    return j;
+    if (r->n_violations > 0 && json_object_set_new(j, "first_violation", json_string(r->first_violation)) < 0)
+        return NULL;
+    if (off && json_object_set_new(j, "useful_work_ratio", json_real(rounded(nm_sim_report_gain(r, off)))) < 0)
+        return NULL;
+    return STEAL_PTR(j);
 }
 
 json_t *nm_sim_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
                               size_t n, const struct nm_sim_result *off)
 {
-    json_t *cases = json_array();
+    json_auto_t *cases = json_array();
 
-    for (size_t i = 0; cases && i < n; i++)
-        (void)json_array_append_new(cases, result_to_json(&results[i], off));
-    return json_pack("{s:{s:s, s:s, s:f, s:I, s:b}, s:o}", "workload", "title", load->title,
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(cases, result_to_json(&results[i], off)) < 0)
+            return NULL;
+    return json_pack("{s:{s:s, s:s, s:f, s:I, s:b}, s:O}", "workload", "title", load->title,
                      "host", load->header.host, "duration_sec",
                      (double)load->duration_usec / 1e6, "jobs", (json_int_t)load->n_jobs, "cut_off",
                      (int)load->cut_off, "cases", cases);
