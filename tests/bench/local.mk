@@ -32,7 +32,7 @@ nodist_master_probe_SOURCES = $(master_messages)
 master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
-EXTRA_DIST += %D%/compare %D%/daemon-bench.py %D%/vm %D%/packing %D%/masters
+EXTRA_DIST += %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/vm %D%/packing %D%/masters
 
 bench: $(bench_programs) first-instruction nmd/nmd nmd/nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
