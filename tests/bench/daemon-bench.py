@@ -66,7 +66,7 @@ def program(build, name):
 
 
 class Node:
-    def __init__(self, build, *conf, options=()):
+    def __init__(self, build, *conf, options=(), environment=None):
         self.build, self.dir = build, pathlib.Path(tempfile.mkdtemp(prefix="nmd-bench."))
         self.slice = f"nmbench{os.getpid()}.slice"
         self.socket = str(self.dir / "nmd.sock")
@@ -82,7 +82,7 @@ class Node:
         while not (proc / "stat").exists() or not (proc / "stat").stat().st_size:
             time.sleep(0.01)
         self.log = open(self.dir / "nmd.log", "w")
-        self.options = options
+        self.options, self.environment = options, {**os.environ, **(environment or {})}
         self.start()
 
     def start(self):
@@ -92,7 +92,7 @@ class Node:
             [str(program(self.build, "nmd")), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
              str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct",
              "--node-proc", str(self.dir / "proc"), *self.options],
-            stderr=self.log, stdin=subprocess.DEVNULL)
+            stderr=self.log, stdin=subprocess.DEVNULL, env=self.environment)
         while True:
             try:
                 self.connection = Connection(self.socket)
@@ -205,12 +205,13 @@ def write_site(path, **properties):
     path.write_text("<configuration>" + "".join(lines) + "</configuration>\n")
 
 
-def yarn_options(directory):
-    """Writes the files of a cluster without a ResourceManager, and returns nmd's options for them."""
+def yarn_options(directory, tracker="127.0.0.1:8031"):
+    """Writes the files of a cluster, and returns nmd's options for them. Usually no ResourceManager runs at the address TRACKER."""
     directory = pathlib.Path(directory)
     write_site(directory / "core-site.xml")
     write_site(directory / "yarn-site.xml", **{
-        "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": "127.0.0.1:0",
+        "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.resourcemanager.resource-tracker.address": tracker,
+        "yarn.nodemanager.address": "127.0.0.1:0",
         "yarn.nodemanager.webapp.address": "127.0.0.1:0", "yarn.nodemanager.resource.memory-mb": CAPACITY_MIB,
         "yarn.nodemanager.local-dirs": directory / "local", "yarn.nodemanager.log-dirs": directory / "logs"})
     return "--yarn-conf", str(directory)

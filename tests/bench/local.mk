@@ -24,6 +24,12 @@ first_instruction_SOURCES = %D%/first-instruction.c
 # its first executed instruction must be its own, and not the dynamic linker's
 first_instruction_LDFLAGS = -static -Wl,-e,nm_first_instruction
 
+# guard starts nmd with this object in LD_PRELOAD
+%D%/allocation-counter.so: %D%/allocation-counter.c
+	@$(MKDIR_P) %D%
+	$(AM_V_CC)$(CC) $(AM_CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+CLEANFILES += %D%/allocation-counter.so
+
 cpu_probe_SOURCES = %D%/cpu-probe.c
 
 master_messages = %D%/masters/master.pb-c.c %D%/masters/master.pb-c.h
@@ -32,7 +38,8 @@ nodist_master_probe_SOURCES = $(master_messages)
 master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
-EXTRA_DIST += %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/vm %D%/packing %D%/masters
+EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
+	%D%/vm %D%/packing %D%/masters
 
 bench: $(bench_programs) first-instruction nmd/nmd nmd/nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
