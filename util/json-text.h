@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
-/* Returns the whole text, which the caller frees, or NULL if memory ran out. flags: those of jansson, such as JSON_COMPACT. Also returns
- * NULL if j is NULL, so that the caller needn't check the result of json_pack() and similar functions. */
+/* Returns the whole text, which the caller frees, or NULL if memory ran out. flags: those of jansson, such as
+ * JSON_COMPACT. Also returns NULL if j is NULL, so that the caller needn't check the result of json_pack() and similar
+ * functions. */
 char *nm_json_text(const json_t *j, size_t flags);
