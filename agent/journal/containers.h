@@ -65,6 +65,8 @@ int nm_persist_answer(const struct nm_manager *m, const char *id, const char *do
 
 #define NM_DIR_SIZE 4096
 void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE]);
+/* Makes the directory of the containers' directories, and gives the file system a hint about it. */
+void nm_files_prepare(const struct nm_manager *m);
 typedef void (*nm_files_cb_t)(const char *id, void *userdata);
 /* Calls cb for each directory whose name can be a container's id. Returns 0 or a negative errno. */
 int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata);

@@ -12,6 +12,8 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 
 #include "agent/journal/records.h"
 #include "agent/problem.h"
@@ -126,6 +128,36 @@ void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf
     assert(id);
     /* The length of the state directory's path was checked when the directory was opened. */
     (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
+}
+
+/*
+ * Marks a directory as one whose subdirectories belong to different subjects (chattr +T). ext4 then distributes the
+ * subdirectories over its block groups. Otherwise it puts the files of all containers into one group, and skips the
+ * inodes of this group that were freed in the last minutes one by one for each new file. Other file systems do not need
+ * the mark, and may refuse it.
+ */
+static void spread_subdirs(const char *path)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int flags;
+
+    if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || flags & FS_TOPDIR_FL)
+        return;
+    flags |= FS_TOPDIR_FL;
+    if (ioctl(fd, FS_IOC_SETFLAGS, &flags) < 0)
+        nm_debug("%s can't be marked for ext4: %s; ignoring", path, strerror(errno));
+}
+
+void nm_files_prepare(const struct nm_manager *m)
+{
+    const bool has_configured_logs = m->config->log_dir && m->config->log_dir[0];
+    char path[NM_DIR_SIZE];
+
+    nm_files_container_dir(m, "", path);
+    if (nm_mkdir_p(path, 0700) >= 0)
+        spread_subdirs(path);
+    if (!has_configured_logs) /* a configured directory may have other contents */
+        spread_subdirs(m->log_dir);
 }
 
 int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata)

@@ -307,6 +307,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
         r = nm_health_new(m->event, m->config, m->state_dir, m->log_dir, on_health, m, &m->health);
     if (r < 0)
         return r;
+    nm_files_prepare(m);
     nm_record_begin_after(m, nm_events_load(m));
     nm_record_report_health(m);
     r = nm_start_open_shim(m);

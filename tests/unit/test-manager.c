@@ -13,8 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 
 #include "agent/requests/requests.h"
 #include "tests/unit/limit-files.h"
@@ -602,6 +606,47 @@ static void test_an_unsaved_event_is_marked_and_written_later(void **state)
     assert_events(w, before, expected);
 }
 
+/* Returns the flags of a directory of the fixture, or -1 (all flags) if its file system is not ext4. Then clears some
+ * of the flags. */
+static int flags_of(const struct manager_fixture *w, const char *name, int clear)
+{
+    char path[96];
+    struct statfs fs;
+    int fd, flags;
+
+    (void)snprintf(path, sizeof path, "%s/state/%s", w->tree.path, name);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0 && fstatfs(fd, &fs) == 0);
+    if (fs.f_type != EXT4_SUPER_MAGIC || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+        flags = -1;
+    else if (clear)
+        assert_int_equal(ioctl(fd, FS_IOC_SETFLAGS, &(int){flags & ~clear}), 0);
+    (void)close(fd);
+    return flags;
+}
+
+static void test_ext4_distributes_the_directories_of_containers(void **state)
+{
+    struct manager_fixture *w = *state;
+
+    assert_true(flags_of(w, "containers", 0) & FS_TOPDIR_FL);
+    assert_true(flags_of(w, "logs", 0) & FS_TOPDIR_FL);
+}
+
+/* The directory may have other contents than logs. */
+static void test_a_configured_directory_of_logs_is_not_marked_for_ext4(void **state)
+{
+    struct manager_fixture *w = *state;
+    char *const configured = w->m->config->log_dir;
+
+    if (flags_of(w, "logs", FS_TOPDIR_FL) < 0)
+        skip();
+    w->m->config->log_dir = w->m->log_dir;
+    nm_files_prepare(w->m);
+    w->m->config->log_dir = configured;
+    assert_false(flags_of(w, "logs", 0) & FS_TOPDIR_FL);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -624,6 +669,8 @@ int main(void)
         TEST(test_a_removable_time_that_was_not_saved_is_not_used),
         TEST(test_a_node_with_unknown_cgroups_is_not_removable),
         TEST(test_an_unsaved_event_is_marked_and_written_later),
+        TEST(test_ext4_distributes_the_directories_of_containers),
+        TEST(test_a_configured_directory_of_logs_is_not_marked_for_ext4),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
