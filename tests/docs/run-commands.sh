@@ -5,6 +5,8 @@
 #
 #   documents=DIRECTORY; docs_commands=commands.py's path; play RUNNER DOCUMENT...; all_are_played RUNNER
 #
+# Without the documents, docs_commands is a file NAME.json with the output of commands.py for all documents.
+#
 # The commands of a document run one after the other in one shell, so that later commands have the variables of earlier ones.
 # Each command is a test: it must succeed. If the document shows its output, the command must print this output, except for
 # numbers and ids. A suite may define before_command and after_command, which get the command in $command.
@@ -26,13 +28,24 @@ shows() { # SHOWN PRINTED: compares two files, and prints the first missing line
 commands_of() { # RUNNER DOCUMENT...: prints the commands as JSON, one per line
     local runner=$1
     shift
-    (cd "$documents" && /usr/bin/python3 -B "$docs_commands" "$@") | jq -c --arg runner "$runner" 'select(.runner == $runner)'
+    if [[ $docs_commands == *.json ]]; then
+        cat "$docs_commands"
+    else
+        (cd "$documents" && /usr/bin/python3 -B "$docs_commands" "$@")
+    fi | jq -c --arg runner "$runner" \
+        --args 'select(.runner == $runner and ($ARGS.positional == [] or (.file | IN($ARGS.positional[]))))' "$@"
+}
+
+all_commands_of() { # RUNNER
+    local names=()
+    [[ $docs_commands == *.json ]] || mapfile -t names < <(cd "$documents" && printf '%s\n' README.md docs/*.md docs/decisions/*.md)
+    commands_of "$1" "${names[@]}"
 }
 
 played=()
 all_are_played() { # RUNNER: checks that all documents with commands of this runner were played
     is "all documents with commands of the runner $1 were played" "$(printf '%s\n' "${played[@]}" | sort -u)" \
-        "$(cd "$documents" && commands_of "$1" README.md docs/*.md docs/decisions/*.md | jq -r .file | sort -u)"
+        "$(all_commands_of "$1" | jq -r .file | sort -u)"
 }
 
 play() { # RUNNER DOCUMENT...

@@ -11,7 +11,7 @@
 . "${NMD_VM_LIB%/*}/documents/run-commands.sh"
 
 # shellcheck disable=SC2034 # for play()
-documents=${NMD_VM_LIB%/*}/documents docs_commands=${NMD_VM_LIB%/*}/documents/commands.py
+docs_commands=${NMD_VM_LIB%/*}/documents/commands.json
 dir=$(mktemp -d)
 tree=/srv/nmd-tree # apt reads packages as another user, who must be able to read this directory
 export DEBIAN_FRONTEND=noninteractive
