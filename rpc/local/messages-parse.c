@@ -387,6 +387,17 @@ static int check_terminal(uint16_t rows, uint16_t columns, struct nm_problem *p)
                                "Give both rows and columns, or neither of them.");
 }
 
+/* Takes the members that submit and exec have in common. The caller frees *ret_argv and *ret_env, also on failure. */
+static int take_process(json_t *body, uint16_t rows, uint16_t columns, const char ***ret_argv, char ***ret_env,
+                        struct nm_problem *p)
+{
+    int r = check_terminal(rows, columns, p);
+
+    if (r == 0)
+        r = take_command(json_object_get(body, "command"), ret_argv, p);
+    return r == 0 ? take_env(json_object_get(body, "env"), ret_env, p) : r;
+}
+
 int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
                              struct nm_problem *ret_problem)
 {
@@ -395,11 +406,7 @@ int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
 
     assert(json_is_object(body));
     if (r == 0)
-        r = check_terminal(s.submit.rows, s.submit.columns, ret_problem);
-    if (r == 0)
-        r = take_command(json_object_get(body, "command"), &s.argv, ret_problem);
-    if (r == 0)
-        r = take_env(json_object_get(body, "env"), &s.env, ret_problem);
+        r = take_process(body, s.submit.rows, s.submit.columns, &s.argv, &s.env, ret_problem);
     if (r != 0) {
         nm_messages_submit_done(&s);
         return r;
@@ -429,11 +436,7 @@ int nm_messages_parse_exec(json_t *body, struct nm_messages_exec *ret, struct nm
     int r = take_fields(body, exec_fields, NM_ARRAY_SIZE(exec_fields), &e.exec, ret_problem);
 
     if (r == 0)
-        r = check_terminal(e.exec.rows, e.exec.columns, ret_problem);
-    if (r == 0)
-        r = take_command(json_object_get(body, "command"), &e.argv, ret_problem);
-    if (r == 0)
-        r = take_env(json_object_get(body, "env"), &e.env, ret_problem);
+        r = take_process(body, e.exec.rows, e.exec.columns, &e.argv, &e.env, ret_problem);
     if (r != 0) {
         nm_messages_exec_done(&e);
         return r;
