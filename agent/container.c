@@ -52,7 +52,8 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
     if (!nm_container_may_become(c->view.state, to))
         return -EPROTO;
     c->view.state = to;
-    if (to == NM_NEW || to == NM_KILLING) /* the next run has begun, or there will be none */
+    /* The request ends here: in NEW, the container runs again; in KILLING, it ends and does not run again. */
+    if (to == NM_NEW || to == NM_KILLING)
         c->rerun = false;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The text of JSON is whole, or there is none. */
+/* nm_json_text() returns the whole text, or NULL if memory runs out. */
 
 #include <setjmp.h>
 #include <stdarg.h>
