@@ -226,6 +226,7 @@ test_localizer_users_wraps = nm_worker_reply_parse
 test_output_times_wraps = clock_gettime
 test_pagewalk_wraps = fork waitpid
 test_yarn_launcher_wraps = clock_gettime
+test_swap_reclaim_wraps = nm_cgroup_reclaim
 test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
 test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile

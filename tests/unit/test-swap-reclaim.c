@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reclaim of memory to swap in pieces. A child process acts as the kernel: it "swaps" the amount that is written to
- * memory.reclaim. */
+/* Reclaim of memory to swap in pieces. The test acts as the kernel: it "swaps" within each write to memory.reclaim. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -27,8 +24,10 @@
 struct fixture {
     char path[64];
     struct nm_cgroup cg;
-    pid_t kernel;
+    uint64_t anon_bytes, swap_bytes, largest_bytes; /* largest_bytes: the largest amount that a write could swap */
 };
+
+static struct fixture *kernel; /* the fixture whose cgroup the test reclaims, or NULL */
 
 /* Writes a file in one call, so that readers never see an incomplete file. */
 static void put(const struct fixture *w, const char *file, const char *text)
@@ -62,25 +61,27 @@ static uint64_t limit_of(const struct fixture *w)
     return nm_read_file_at(w->cg.dir_fd, "memory.swap.max", text, sizeof text, NULL) < 0 ? 0 : strtoull(text, NULL, 10);
 }
 
-/* Swaps as many clusters of pages as memory.swap.max allows, and records requests for more than one piece. */
-static _Noreturn void be_kernel(const struct fixture *w, int fifo)
+/* Swaps as many clusters of pages as memory.swap.max allows. */
+static void swap_out(struct fixture *w)
 {
-    uint64_t anon = HELD, swap = SWAPPED;
-    char text[64];
-    ssize_t n;
+    uint64_t room = nm_sub_u64(limit_of(w), w->swap_bytes) / CLUSTER * CLUSTER;
 
-    while ((n = read(fifo, text, sizeof text - 1)) > 0) {
-        uint64_t room = nm_sub_u64(limit_of(w), swap) / CLUSTER * CLUSTER;
+    w->largest_bytes = NM_MAX(w->largest_bytes, room);
+    w->anon_bytes -= room;
+    w->swap_bytes += room;
+    hold(w, w->anon_bytes, w->swap_bytes);
+}
 
-        if (room > 17 * NM_MIB)
-            put(w, "too-much", "1");
-        if (room == 0)
-            continue;
-        anon -= room;
-        swap += room;
-        hold(w, anon, swap);
-    }
-    _exit(0);
+int __real_nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
+int __wrap_nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
+
+int __wrap_nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
+{
+    int r = __real_nm_cgroup_reclaim(cg, bytes);
+
+    if (r == 0 && kernel)
+        swap_out(kernel);
+    return r;
 }
 
 static int set_up(void **state)
@@ -94,6 +95,9 @@ static int set_up(void **state)
     assert_true(w->cg.dir_fd >= 0);
     put(w, "cpu.stat", "usage_usec 1\nuser_usec 1\nsystem_usec 0\n");
     put(w, "memory.swap.max", "max\n");
+    put(w, "memory.reclaim", "");
+    w->anon_bytes = HELD;
+    w->swap_bytes = SWAPPED;
     hold(w, HELD, SWAPPED);
     *state = w;
     return 0;
@@ -103,28 +107,11 @@ static int tear_down(void **state)
 {
     struct fixture *w = *state;
 
-    if (w->kernel > 0) {
-        (void)kill(w->kernel, SIGKILL);
-        (void)waitpid(w->kernel, NULL, 0);
-    }
+    kernel = NULL;
     (void)nm_close(w->cg.dir_fd);
     (void)remove_tree(w->path);
     free(w);
     return 0;
-}
-
-static void with_kernel(struct fixture *w)
-{
-    int fifo;
-
-    assert_int_equal(mkfifoat(w->cg.dir_fd, "memory.reclaim", 0600), 0);
-    fifo = openat(w->cg.dir_fd, "memory.reclaim", O_RDWR | O_CLOEXEC);
-    assert_true(fifo >= 0);
-    w->kernel = fork();
-    assert_true(w->kernel >= 0);
-    if (w->kernel == 0)
-        be_kernel(w, fifo);
-    (void)close(fifo);
 }
 
 static void assert_unlimited(const struct fixture *w)
@@ -140,12 +127,12 @@ static void test_memory_is_reclaimed_in_pieces(void **state)
     struct fixture *w = *state;
     uint64_t swap = 0;
 
-    with_kernel(w);
+    kernel = w;
     assert_int_equal(nm_swap_reclaim(&w->cg, 20 * NM_MIB, 0), 0);
     assert_int_equal(nm_cgroup_read_swap(&w->cg, &swap), 0);
     assert_in_range(swap, SWAPPED + 20 * NM_MIB, SWAPPED + 20 * NM_MIB + 16 * NM_MIB);
     assert_unlimited(w);
-    assert_int_equal(faccessat(w->cg.dir_fd, "too-much", F_OK, 0), -1);
+    assert_in_range(w->largest_bytes, 2 * NM_MIB, 17 * NM_MIB);
 }
 
 static void test_an_amount_that_ends_within_a_page_is_reclaimed(void **state)
@@ -153,7 +140,7 @@ static void test_an_amount_that_ends_within_a_page_is_reclaimed(void **state)
     struct fixture *w = *state;
     uint64_t swap = 0;
 
-    with_kernel(w);
+    kernel = w;
     assert_int_equal(nm_swap_reclaim(&w->cg, 3 * NM_MIB + 100, 0), 0);
     assert_int_equal(nm_cgroup_read_swap(&w->cg, &swap), 0);
     assert_in_range(swap, SWAPPED + 3 * NM_MIB + 100, SWAPPED + 5 * NM_MIB);
@@ -165,7 +152,6 @@ static void test_locked_memory_is_not_reclaimed(void **state)
 {
     struct fixture *w = *state;
 
-    put(w, "memory.reclaim", "");
     put(w, "memory.swap.current", "000000000000\n");
     assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 20 * NM_USEC_PER_MSEC), -EAGAIN);
     assert_unlimited(w);
@@ -204,7 +190,6 @@ static void test_a_failed_reclaim_restores_the_swap_limit(void **state)
 {
     struct fixture *w = *state;
 
-    put(w, "memory.reclaim", "");
     make_unwritable(w, "memory.reclaim");
     assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 0), -EISDIR);
     assert_unlimited(w);
