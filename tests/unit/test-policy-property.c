@@ -124,7 +124,7 @@ static const char *check_calm(const struct simulation *w)
 
 /* With the sanitizers a history takes three times as long. 10,000 are enough for all events to happen. */
 #ifdef __SANITIZE_ADDRESS__
-#define HISTORIES 20000
+#define HISTORIES 10000
 #else
 #define HISTORIES 100000
 #endif
