@@ -14,9 +14,10 @@ packing_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-packing.XXXXXX)}
 conf=$dir/conf
 rm_pid='' cluster_pid='' cluster_port='' rm_web=''
-# These options make a JVM small, and its start short. Names are looked up only in a file, because no name service knows the
-# nodes.
+# These options make a JVM small, and its start short: it compiles quickly, and does not verify Hadoop's classes. Names are looked
+# up only in a file, because no name service knows the nodes.
 java_options=(-Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData
+    -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote
     "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
 # Milliseconds between two heartbeats of a node. skip.node.multiplier is so large that a node with a late heartbeat is not skipped.

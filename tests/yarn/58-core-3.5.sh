@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 480
+# beside: others
 #
 # The jobs of core.sh with version 3.5.0 of the ResourceManager and of MapReduce.
 NMD_TEST_HADOOP=3.5.0

@@ -45,7 +45,8 @@ users=(alice "o.neil\$")
 job_user=alice
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME=$java_home
-small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
+small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData'
+small+=' -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Djava.net.preferIPv4Stack=true'
 # Hadoop 3.3 does not support the strong encapsulation of newer Java versions: its MapReduce master does not open packages
 # itself.
 [[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
