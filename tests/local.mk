@@ -1,6 +1,6 @@
 # The shell suites, and the files of the machine on which some of them run. Whole folders are listed, so that a new suite needs
 # no line here.
-EXTRA_DIST += .ci/run %D%/.shellcheckrc %D%/demo %D%/deps %D%/docs %D%/tap.sh %D%/progress.sh %D%/suites.sh %D%/query.sh %D%/changed %D%/changed.table \
+EXTRA_DIST += .ci/run %D%/.shellcheckrc %D%/demo %D%/deps %D%/docs %D%/downloads %D%/tap.sh %D%/progress.sh %D%/suites.sh %D%/query.sh %D%/changed %D%/changed.table \
 	%D%/style %D%/fresh %D%/coverage %D%/package %D%/vm %D%/integration %D%/packing
 
 # configure.ac passes this file's name to the linker, so the file must exist before a program is linked.
