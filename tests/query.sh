@@ -8,14 +8,14 @@ jq() { gojq "$@"; }
 
 # The queries below repeat the same commands until a condition holds. With sanitizers, nmctl needs ten times the CPU time, so
 # ./check sets another nmctl for them. All other commands use the suite's own nmctl.
-query() { "${NMD_TEST_QUERY_NMCTL:-nmctl}" "$@" --json; } # COMMAND [ARGUMENT...]
+nmctl_query() { "${NMD_TEST_QUERY_NMCTL:-nmctl}" "$@" --json; } # COMMAND [ARGUMENT...]
 
-status_of() { query status | jq -r "$1"; } # JQ-EXPRESSION
+status_of() { nmctl_query status | jq -r "$1"; } # JQ-EXPRESSION
 status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
 
 # Prints a field of a container. The container is found by its id or name: state_of ID, field_of ID .exit_code
 field_of() { # ID JQ-EXPRESSION
-    query list --all | jq -r --arg id "$1" \
+    nmctl_query list --all | jq -r --arg id "$1" \
         '[.[] | select(.id == $id or .name == $id)] | last | '"$2"
 }
 state_of() { field_of "$1" .state; }
@@ -31,6 +31,6 @@ uses() { # ID MIB: for wait_until: the measured memory is at least MIB
 
 # Prints the newest decision of this kind about a container as JSON.
 decision_of() { # NAME KIND [JQ-EXPRESSION]
-    query explain "$1" | jq -r --arg kind "$2" \
+    nmctl_query explain "$1" | jq -r --arg kind "$2" \
         '[.[] | select(.kind == $kind)] | last | '"${3:-.}"
 }

@@ -61,18 +61,28 @@ kill_all
 # ---- an opportunistic container is killed to start a guaranteed one ----
 hog o1 --opportunistic -m 350M -c 0.1 -- 300
 hog o2 --opportunistic -m 350M -c 0.1 -- 300
+wait_until 20 uses o1 300
 wait_until 20 uses o2 300
 wait_until 10 settled o1 o2
+# Notes when a process has ended. With this class it does not wait for other processes of the machine.
+/usr/bin/python3 - "$(pid_of o2)" >"$dir/o2-ended" <<'END' &
+import os, select, sys, time
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+ended = select.poll()
+ended.register(os.pidfd_open(int(sys.argv[1])), select.POLLIN)
+print("watching", flush=True)
+ended.poll()
+print(int(time.time() * 1e6), flush=True)
+END
+wait_until 10 test -s "$dir/o2-ended"
 submit g1 -m 500M -c 0.1 -- sleep 300
 check "a guaranteed container starts although it did not fit at first" wait_until 20 in_state g1 RUNNING
 check "the latest-started opportunistic container was killed for the guaranteed one" wait_until 5 in_state o2 COMPLETED
 is "only one container was killed for the guaranteed one" "$(state_of o1)" RUNNING
 is "the decision record of the kill names the guaranteed container" \
     "$(decision_of o2 kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-guaranteed $id"
-# The victim's cgroup was empty before the guaranteed container started. nmd records the victim's end in the next turn of the
-# event loop, up to 50 ms later.
-is "the victim was killed before the guaranteed container started" \
-    "$(jq -n "$(field_of g1 .started_usec) >= $(field_of o2 .finished_usec) - 50000")" true
+is "the victim's process ended before the guaranteed container started" \
+    "$(jq -n "$(field_of g1 .started_usec) >= $(tail -n 1 "$dir/o2-ended")")" true
 kill_all
 
 # ---- CPU use over beta: containers are paused, and resumed in order of arrival ----
@@ -170,7 +180,7 @@ samples 10
 is "without a sample, no container is killed" "$(states g1 o1 g2 o2)" "RUNNING RUNNING SCHEDULED SCHEDULED "
 node_memory 0
 check "the queued opportunistic container starts when samples are available again" wait_until 10 in_state o2 RUNNING
-is "the guaranteed container starts when samples are available again" "$(state_of g2)" RUNNING
+check "the guaranteed container starts when samples are available again" wait_until 10 in_state g2 RUNNING
 # ---- nmd reacts immediately to a surge between two samples -----------------
 kill_all
 nmd_stop

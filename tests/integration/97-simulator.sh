@@ -34,6 +34,8 @@ wait_until 20 in_state second RUNNING
 try nmctl run --name brief -m 10M -c 0.1 -- sleep 1
 try nmctl run --name toobig -m 2000M -c 0.1 -- true
 is "a request larger than the node is refused" "$status" 125
+wait_until 20 uses promised 150
+wait_until 20 uses first 60
 wait_until 20 uses second 80
 wait_until 10 settled promised first second
 # The use exceeds the threshold by less than the memory of the latest-started container. Only this container is killed.
