@@ -27,7 +27,7 @@ struct fixture {
     uint64_t anon_bytes, swap_bytes, largest_bytes; /* largest_bytes: the largest amount that a write could swap */
 };
 
-static struct fixture *kernel; /* the fixture whose cgroup the test reclaims, or NULL */
+static struct fixture *swapping; /* the fixture whose memory the "kernel" can swap; NULL: it swaps nothing */
 
 /* Writes a file in one call, so that readers never see an incomplete file. */
 static void put(const struct fixture *w, const char *file, const char *text)
@@ -79,8 +79,8 @@ int __wrap_nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
 {
     int r = __real_nm_cgroup_reclaim(cg, bytes);
 
-    if (r == 0 && kernel)
-        swap_out(kernel);
+    if (r == 0 && swapping)
+        swap_out(swapping);
     return r;
 }
 
@@ -107,7 +107,7 @@ static int tear_down(void **state)
 {
     struct fixture *w = *state;
 
-    kernel = NULL;
+    swapping = NULL;
     (void)nm_close(w->cg.dir_fd);
     (void)remove_tree(w->path);
     free(w);
@@ -127,12 +127,12 @@ static void test_memory_is_reclaimed_in_pieces(void **state)
     struct fixture *w = *state;
     uint64_t swap = 0;
 
-    kernel = w;
+    swapping = w;
     assert_int_equal(nm_swap_reclaim(&w->cg, 20 * NM_MIB, 0), 0);
     assert_int_equal(nm_cgroup_read_swap(&w->cg, &swap), 0);
     assert_in_range(swap, SWAPPED + 20 * NM_MIB, SWAPPED + 20 * NM_MIB + 16 * NM_MIB);
     assert_unlimited(w);
-    assert_in_range(w->largest_bytes, 2 * NM_MIB, 17 * NM_MIB);
+    assert_in_range(w->largest_bytes, CLUSTER, 17 * NM_MIB); /* on a slow machine, all pieces are small */
 }
 
 static void test_an_amount_that_ends_within_a_page_is_reclaimed(void **state)
@@ -140,7 +140,7 @@ static void test_an_amount_that_ends_within_a_page_is_reclaimed(void **state)
     struct fixture *w = *state;
     uint64_t swap = 0;
 
-    kernel = w;
+    swapping = w;
     assert_int_equal(nm_swap_reclaim(&w->cg, 3 * NM_MIB + 100, 0), 0);
     assert_int_equal(nm_cgroup_read_swap(&w->cg, &swap), 0);
     assert_in_range(swap, SWAPPED + 3 * NM_MIB + 100, SWAPPED + 5 * NM_MIB);
