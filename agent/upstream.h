@@ -14,8 +14,8 @@
 
 /* The data that each kind of upstream has. The upstream's folder fills it in. */
 struct nm_upstream {
-    const char *kind;    /* name of the kind. nm_manager_get_upstream() writes "none" if nmd has no upstream. Readers must
-                            treat NULL like "none". */
+    const char *kind;    /* name of the kind. nm_manager_get_upstream() writes "none" if nmd has no upstream. Readers
+                            must treat NULL like "none". */
     const char *state;   /* name of a state that the upstream defines: "running", ... */
     char address[280];   /* address of the upstream */
     char node[280];      /* the name of this node at the upstream; "" if not known yet */
