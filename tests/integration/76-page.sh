@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # The status page as a browser renders it with the responses of the real nmd. The browser is headless Chromium, which can only
 # reach nmd. With NMD_TEST_KEEP=DIR the suite stores the picture in DIR.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
+# beside: others
 #
 # Use of the status page: a real browser sorts, filters, searches, opens a container and reads the end of its output. It does so
 # by mouse and by keys, on a desktop in light colours and on a phone in dark colours. It uses the socket through a relay, like

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
+# beside: others
 #
 # Several nmds on one host, and a restarted nmd: each nmd has its own containers, and these containers keep running.
 # shellcheck source=tests/integration/lib.sh

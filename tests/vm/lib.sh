@@ -18,6 +18,9 @@ vm_reboot() {
     exit 88
 }
 
+# Waits until the suite that runs beside this one has ended (tests/vm/guest-run).
+wait_for_beside() { wait_until 300 test ! -e "$NMD_VM_STATE/beside"; }
+
 # Prints the value of a key in a file of `key value` lines, such as memory.events or cgroup.events.
 field() { # FILE KEY
     awk -v key="$2" '$1 == key { print $2 }' "$1"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
+# beside: 12-outside-memory
 #
 # Tests the two real backends of cgroup/ with a real systemd and real controllers: runs tests/vm/cgroup-backend.c. "make check"
 # (or "make vm-cgroup-backend") builds this program, and tests/vm/run --build DIR copies it to the guest.

@@ -58,6 +58,7 @@ check "an opportunistic container has read files" wait_until 60 has_mib "$o" fil
 check "after a minute, memory.low of the slice is a little more than the used memory" wait_until 150 promises 140 210
 diag "$(promised) MiB are protected, the second guaranteed container uses $(holds)"
 
+check "the suite beside this one has ended, and its memory is free" wait_for_beside
 # Most of the free memory is put into unused huge pages, because an emulated CPU can access only a limited number of small pages
 # per minute.
 echo 450 >/proc/sys/vm/nr_hugepages
