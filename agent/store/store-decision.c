@@ -70,16 +70,17 @@ struct query {
 static int prepare(sqlite3 *db, const struct query *q, const char *unsaved, sqlite3_stmt **ret)
 {
     char *sql = sqlite3_mprintf("SELECT * FROM (SELECT number, container_id, json, %s FROM decisions "
-                                "WHERE %s AND number < ?3 ORDER BY number DESC LIMIT ?2) ORDER BY number",
-                                unsaved, q->container_id ? "container_id = ?1" : "?1 IS NULL");
-    int code = sql ? sqlite3_prepare_v2(db, sql, -1, ret, NULL) : SQLITE_NOMEM;
+                                "WHERE number < ? %s ORDER BY number DESC LIMIT ?) ORDER BY number",
+                                unsaved, q->container_id ? "AND container_id = ?" : "");
+    int code = sql ? sqlite3_prepare_v2(db, sql, -1, ret, NULL) : SQLITE_NOMEM, i = 1;
 
     sqlite3_free(sql);
     if (code != SQLITE_OK)
         return nm_store_error(db, code);
-    (void)sqlite3_bind_text(*ret, 1, q->container_id, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(*ret, 2, q->max);
-    (void)sqlite3_bind_int64(*ret, 3, (int64_t)NM_MIN(q->before, (uint64_t)INT64_MAX));
+    (void)sqlite3_bind_int64(*ret, i++, (int64_t)NM_MIN(q->before, (uint64_t)INT64_MAX));
+    if (q->container_id)
+        (void)sqlite3_bind_text(*ret, i++, q->container_id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(*ret, i, q->max);
     return 0;
 }
 

@@ -98,7 +98,8 @@ int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
 /* Returns -ENOENT if the key has no value. */
 int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size);
 int nm_store_delete_value(struct nm_store *s, const char *key);
-/* Calls cb for all values whose keys begin with prefix, in the order of their keys. */
+/* Calls cb for all values whose keys begin with prefix, in the order of their keys. The prefix ends with an ASCII
+ * character. */
 typedef void (*nm_store_value_cb_t)(const char *key, const char *value, void *userdata);
 int nm_store_load_values(struct nm_store *s, const char *prefix, nm_store_value_cb_t cb, void *userdata);
 

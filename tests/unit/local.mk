@@ -20,8 +20,8 @@ agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D
 	%D%/test-output-failures %D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps \
 	%D%/test-recorder %D%/test-recovery %D%/test-rerun %D%/test-run-phase %D%/test-session-failures \
 	%D%/test-settings %D%/test-slice %D%/test-snapshot-failures %D%/test-starts %D%/test-store \
-	%D%/test-store-backlog %D%/test-store-damage %D%/test-store-failures %D%/test-store-parts \
-	%D%/test-swap-reclaim %D%/test-users
+	%D%/test-store-backlog %D%/test-store-cost %D%/test-store-damage %D%/test-store-failures \
+	%D%/test-store-parts %D%/test-swap-reclaim %D%/test-users
 client_tests = %D%/test-client %D%/test-reply
 messages_tests = %D%/test-json-scan %D%/test-messages-memory %D%/test-messages-parse
 local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
@@ -169,7 +169,7 @@ $(call fixture,shuffle-client shuffle-fixture,shuffle-refusing shuffle-server sh
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
-$(call fixture,store-fixture,store store-backlog store-damage store-parts)
+$(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)
 $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size yarn-tracker)
 
