@@ -14,6 +14,7 @@
 void nm_daemon_done(struct nm_daemon *d)
 {
     nm_local_server_free(d->server);
+    nm_listener_free(d->listener);
     nm_yarn_free(d->yarn);
     nm_manager_free(d->manager);
     nm_yarn_settings_free(d->yarn_settings);

@@ -41,6 +41,7 @@ const char *nm_daemon_find_program(const char *name, char buf[static PATH_MAX]);
 
 struct nm_daemon {
     struct nm_manager *manager;
+    struct nm_listener *listener; /* the socket of the local interface, until the server takes it over */
     struct nm_local_server *server;
     struct nm_yarn_settings *yarn_settings; /* NULL, like `yarn`, if nmd is not a node of a cluster */
     struct nm_yarn *yarn;
@@ -51,6 +52,7 @@ void nm_daemon_done(struct nm_daemon *d);
 
 struct nm_manager_params nm_daemon_manager_params(struct nm_daemon *d, sd_event *event,
                                                   const struct nm_daemon_options *o, struct nm_config *config);
+/* Returns the parameters without `listener`. */
 struct nm_local_server_params nm_daemon_server_params(const struct nm_daemon_options *o, const struct nm_config *c);
 
 /* Buffers to which the parameters of nm_daemon_yarn_params() point. */

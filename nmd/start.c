@@ -15,6 +15,7 @@
 #include "agent/agent.h"
 #include "nmd/instance.h"
 #include "nmd/parts.h"
+#include "rpc/local/listen.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -87,16 +88,35 @@ static int make_manager(struct nm_daemon *d, sd_event *event, const struct nm_da
     return nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
 }
 
-/* Starts the local interface. If systemd passed the socket, systemd is responsible for the socket's directory. */
+/* Opens the socket of the local interface, unless systemd passed it. systemd is then responsible for the directory,
+ * too. The adoption of many containers takes time. A request that arrives meanwhile waits in the kernel's queue, which
+ * is bounded, and is answered afterwards. Without the socket, it would fail like a request to a node without nmd. */
+static int open_socket(struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
+{
+    const struct nm_local_server_params p = nm_daemon_server_params(o, c);
+    _cleanup_free_ char *message = NULL;
+    int r = 0;
+
+    if (p.listen_fd >= 0)
+        return 0;
+    r = nm_listener_open(p.socket_path, p.socket_mode, p.admin_group, &d->listener, &message);
+    if (r >= 0)
+        check_socket_dirs(o, p.socket_mode);
+    return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, message);
+}
+
+/* Starts the local interface. */
 static int make_server(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     const struct nm_config *c = nm_manager_config(d->manager);
     _cleanup_free_ char *message = NULL;
     struct nm_local_server_params p = nm_daemon_server_params(o, c);
-    int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
+    int r;
 
-    if (r >= 0 && p.listen_fd < 0)
-        check_socket_dirs(o, c->socket_mode);
+    p.listener = d->listener;
+    r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
+    if (r >= 0)
+        d->listener = NULL;
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, message);
 }
 
@@ -225,9 +245,9 @@ static int watch_signals(sd_event *event, struct nm_daemon *d)
     return r < 0 ? r : sd_event_add_signal(event, NULL, SIGHUP, on_hup, d);
 }
 
-/* Takes the locks before all steps that a second nmd could disturb. Opens the local interface after the manager has
- * been created, because the manager answers the requests. Starts the rounds last, so that no decision is made before
- * all parts exist. */
+/* Takes the locks before all steps that a second nmd could disturb. Opens the local interface in two steps: the socket
+ * before the manager adopts containers, and the server afterwards, because the manager answers the requests. Starts the
+ * rounds last, so that no decision is made before all parts exist. */
 int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;
@@ -237,6 +257,8 @@ int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon
         r = lock_all(d, o, config);
     if (r >= 0)
         r = watch_signals(event, d);
+    if (r >= 0)
+        r = open_socket(d, o, config);
     if (r >= 0)
         r = make_manager(d, event, o, STEAL_PTR(config));
     if (r >= 0)

@@ -145,6 +145,43 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     return 0;
 }
 
+int nm_listener_open(const char *path, mode_t mode, const char *group, struct nm_listener **ret, char **ret_message)
+{
+    _cleanup_(nm_listener_freep) struct nm_listener *l = calloc(1, sizeof *l);
+    /* copied before the socket is created, because an error after its creation would leave the file behind */
+    _cleanup_free_ char *copy = strdup(path);
+    struct stat st;
+    int r;
+
+    if (l)
+        l->fd = -EBADF;
+    if (!l || !copy)
+        return nm_fail(ret_message, -ENOMEM, "out of memory");
+    l->group = nm_listen_group(group);
+    r = nm_listen_unix(path, mode, l->group, &l->fd, ret_message);
+    if (r < 0)
+        return r;
+    l->path = STEAL_PTR(copy);
+    l->inode = lstat(l->path, &st) == 0 ? st.st_ino : 0;
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+struct nm_listener *nm_listener_free(struct nm_listener *l)
+{
+    struct stat st;
+
+    if (!l)
+        return NULL;
+    /* another nmd may have replaced the file */
+    if (l->path && lstat(l->path, &st) == 0 && st.st_ino == l->inode)
+        (void)unlink(l->path);
+    (void)nm_close(l->fd);
+    free(l->path);
+    free(l);
+    return NULL;
+}
+
 /* Returns whether dir will exist after nmd has created dirs. */
 static bool is_made(const char *dir, const char *const *dirs)
 {

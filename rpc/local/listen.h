@@ -4,8 +4,10 @@
 /* Listening sockets, and the identity of clients. */
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "agent/caller.h"
+#include "util/macros.h"
 
 #define NM_LISTEN_NO_GROUP ((gid_t)-1)
 
@@ -13,6 +15,21 @@
  * process listens on it, or -EEXIST if path isn't a socket. On failure *ret_message is a sentence that the caller
  * frees. */
 int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message);
+
+/* A listening UNIX socket with its file. Clients can connect to it before a server exists (nm_local_server_new()): the
+ * kernel keeps their connections and requests in its queue. */
+struct nm_listener {
+    int fd;
+    gid_t group; /* see nm_listen_group() */
+    char *path;
+    ino_t inode; /* distinguishes this socket from a later socket at the same path */
+};
+
+/* Creates the socket as nm_listen_unix() does. `group`: name of the group of the socket, or NULL. */
+int nm_listener_open(const char *path, mode_t mode, const char *group, struct nm_listener **ret, char **ret_message);
+/* Closes the socket, and removes its file if the file is still this socket. */
+struct nm_listener *nm_listener_free(struct nm_listener *l);
+NM_DEFINE_CLEANUP(struct nm_listener *, nm_listener_free)
 
 /* Checks whether a process listens on the socket. If so, returns -EADDRINUSE and the sentence of nm_listen_unix().
  * Creates and removes no file. */

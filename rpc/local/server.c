@@ -54,8 +54,7 @@ struct nm_local_server {
     int more_fd; /* an additional TCP socket */
     int reserve_fd;     /* closed in order to accept a connection when no descriptors are left: see
                            accept_out_of_fds() */
-    char *socket_path;  /* path to remove at the end, or NULL */
-    ino_t socket_inode; /* the inode distinguishes this socket from a later socket at the same path */
+    struct nm_listener *listener; /* owns unix_fd; NULL: the server owns unix_fd, which was passed by systemd */
     struct nm_connection *accepting; /* connection that is being added to libmicrohttpd: see add_connection() */
 };
 
@@ -438,36 +437,32 @@ static int add_sources(struct nm_local_server *s)
     return r < 0 ? r : add_timers(s);
 }
 
-static int open_unix(struct nm_local_server *s, const struct nm_local_server_params *p,
-                     char **ret_message)
+static int open_unix(struct nm_local_server *s, const struct nm_local_server_params *p, char **ret_message)
 {
-    _cleanup_free_ char *path = NULL;
-    struct stat st;
-    int r;
+    int r = p->socket_path ? nm_listener_open(p->socket_path, p->socket_mode, p->admin_group, &s->listener, ret_message)
+                           : nm_fail(ret_message, -EINVAL, "neither a socket path nor an inherited socket is given");
 
-    if (!p->socket_path)
-        return nm_fail(ret_message, -EINVAL, "neither a socket path nor an inherited socket is given");
-    path = strdup(p->socket_path); /* copied before the socket is created, because an error after its creation would
-                                      leave the socket file behind */
-    if (!path)
-        return nm_fail(ret_message, -ENOMEM, "out of memory");
-    r = nm_listen_unix(path, p->socket_mode, s->connections.admin_gid, &s->unix_fd, ret_message);
     if (r < 0)
         return r;
-    s->socket_path = STEAL_PTR(path);
-    s->socket_inode = lstat(s->socket_path, &st) == 0 ? st.st_ino : 0;
+    s->unix_fd = s->listener->fd;
+    s->connections.admin_gid = s->listener->group;
     return 0;
 }
 
-/* Opens the sockets. On failure, the caller keeps the inherited descriptor. */
-static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p,
-                        char **ret_message)
+static bool has_open_socket(const struct nm_local_server_params *p)
+{
+    return p->listener || p->listen_fd > 0;
+}
+
+/* Opens the sockets. On failure, the caller keeps the socket that was open before. */
+static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p, char **ret_message)
 {
     int r = 0;
 
-    s->connections.admin_gid = nm_listen_group(p->admin_group);
-    if (p->listen_fd <= 0)
+    if (!has_open_socket(p))
         r = open_unix(s, p, ret_message);
+    else
+        s->connections.admin_gid = p->listener ? p->listener->group : nm_listen_group(p->admin_group);
     if (r >= 0 && p->http_address && *p->http_address)
         r = nm_listen_tcp(p->http_address, &s->tcp_fd, ret_message);
     return r;
@@ -493,11 +488,11 @@ int nm_local_server_probe(const char *socket_path, char **ret_message)
     return nm_listen_probe_unix(socket_path, ret_message);
 }
 
-/* Takes over an inherited socket. Makes the socket non-blocking and close-on-exec, because its previous owner may have
- * set neither flag. */
-static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)
+/* Takes over a socket that is already open. Makes an inherited socket non-blocking and close-on-exec, because its
+ * previous owner may have set neither flag. */
+static int take_open_socket(struct nm_local_server *s, const struct nm_local_server_params *p, char **ret_message)
 {
-    int flags = fcntl(fd, F_GETFL);
+    int fd = p->listener ? p->listener->fd : p->listen_fd, flags = fcntl(fd, F_GETFL);
 
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
         fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
@@ -540,15 +535,16 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     if (r < 0)
         return nm_fail(ret_message, r, "can't subscribe to the manager's events: %s", strerror(-r));
     r = start_library(s, ret_message);
-    if (r >= 0 && p->listen_fd > 0)
-        r = take_inherited(s, p->listen_fd, ret_message);
+    if (r >= 0 && has_open_socket(p))
+        r = take_open_socket(s, p, ret_message);
     if (r < 0)
         return r;
     r = add_sources(s);
     if (r < 0) {
-        s->unix_fd = p->listen_fd > 0 ? -EBADF : s->unix_fd;
+        s->unix_fd = has_open_socket(p) ? -EBADF : s->unix_fd;
         return nm_fail(ret_message, r, "can't add an event source: %s", strerror(-r));
     }
+    s->listener = s->listener ?: p->listener;
     *ret = STEAL_PTR(s);
     return 0;
 }
@@ -584,8 +580,6 @@ static void stop_library(struct nm_local_server *s)
  * because streams that end still enable it (nm_call_schedule_turns()). */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
-    struct stat st;
-
     if (!s)
         return NULL;
     sd_event_source_disable_unref(s->accept_unix);
@@ -600,14 +594,12 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     nm_streams_free(s->host.streams);
     nm_quota_free(s->host.quota);
     nm_names_free(s->host.names);
-    /* Removes the file only if it is still this server's socket, because another nmd may have replaced it. */
-    if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
-        (void)unlink(s->socket_path);
-    nm_close(s->unix_fd);
+    if (!s->listener)
+        nm_close(s->unix_fd);
+    nm_listener_free(s->listener);
     nm_close_listener(s->tcp_fd);
     nm_close_listener(s->more_fd);
     nm_close(s->reserve_fd);
-    free(s->socket_path);
     sd_event_unref(s->host.event);
     free(s);
     return NULL;

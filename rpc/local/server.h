@@ -15,10 +15,13 @@
 
 #include "agent/caller.h"
 
+struct nm_listener;
 struct nm_local_server;
 
 struct nm_local_server_params {
-    const char *socket_path; /* path of the socket to create, replacing a stale socket; unused with listen_fd */
+    struct nm_listener *listener; /* a socket that is already open (listen.h), taken over on success; or NULL */
+    /* path of the socket to create, replacing a stale socket; unused with listener or listen_fd */
+    const char *socket_path;
     int listen_fd; /* listening UNIX socket (socket activation), taken over on success; 0 or negative: no such socket */
     mode_t socket_mode;
     const char *admin_group; /* group of administrators; NULL, "" or unknown: only root and nmd's own uid */
@@ -44,7 +47,7 @@ int nm_local_server_check(const struct nm_local_server_params *p, const char *co
                           char **ret_message);
 /* Checks whether a process listens on the socket. See nm_listen_probe_unix(). */
 int nm_local_server_probe(const char *socket_path, char **ret_message);
-/* Ends all streams, closes all connections and removes the socket that nm_local_server_new() created. */
+/* Ends all streams, closes all connections, and removes the file of the socket unless listen_fd was passed. */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s);
 NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)
 

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "fail-nth.h"
+#include "rpc/local/listen.h"
 
 #define ALL_KINDS (FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN)
 
@@ -72,6 +73,25 @@ static void test_after_a_failed_start_the_caller_owns_the_inherited_socket(void 
         if (r < 0)
             (void)close(fd);
         assert_int_equal(unlink(f->path), 0);
+    }
+}
+
+/* The same holds for a socket that was opened before the server (nm_listener_open()). */
+static void test_after_a_failed_start_the_caller_owns_the_listener(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {0};
+    bool refused = true;
+
+    for (unsigned n = 1; refused; n++) {
+        char *message = NULL;
+        int r;
+
+        assert_int_equal(nm_listener_open(f->path, 0600, NULL, &p.listener, &message), 0);
+        r = try_server(f, &p, n, &refused);
+        assert_int_equal(access(f->path, F_OK), r < 0 ? 0 : -1);
+        if (r < 0)
+            nm_listener_free(p.listener);
     }
 }
 
@@ -148,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_failed_start_leaves_neither_file_nor_descriptor),
         TEST(test_after_a_failed_start_the_caller_owns_the_inherited_socket),
+        TEST(test_after_a_failed_start_the_caller_owns_the_listener),
         TEST(test_an_inherited_number_that_is_no_open_descriptor_is_an_error),
         TEST(test_an_additional_socket_is_served_and_closed),
         TEST(test_an_additional_socket_that_can_not_be_watched_is_closed),
