@@ -121,7 +121,8 @@ libnm_agent_a_SOURCES += \
 	%D%/requests/user-limits.c
 libnm_agent_a_SOURCES += \
 	%D%/recovery/recovery.c %D%/recovery/recovery.h \
-	%D%/recovery/recovery-decide.c
+	%D%/recovery/recovery-decide.c \
+	%D%/recovery/recovery-limits.c
 libnm_agent_a_SOURCES += \
 	%D%/manager/manager.c %D%/manager/manager-internal.h \
 	%D%/manager/manager-round.c \

@@ -368,6 +368,7 @@ static void stop_watching(struct nm_manager *m)
     m->round.source = sd_event_source_disable_unref(m->round.source);
     m->starts = nm_starts_free(m->starts);
     m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
+    m->timers.restore = sd_event_source_disable_unref(m->timers.restore);
     m->timers.upkeep = upkeep_free(m->timers.upkeep);
     m->pressure = nm_pressure_free(m->pressure);
     m->health = nm_health_free(m->health);

@@ -19,6 +19,8 @@ void nm_limits_created(struct nm_live_container *l); /* applies limits that chan
  * container. */
 void nm_limits_started(struct nm_live_container *l);
 struct nm_cgroup_limits nm_cgroup_limits_for_container(const struct nm_manager *m, const struct nm_container *c);
+/* Determines the limits of an adopted container. nm_limits_restore() must follow. */
+void nm_limits_adopt(struct nm_live_container *l);
 /* Restores all limits of an adopted container that differ from the limits that its type and request require. An earlier
  * nmd may have died before it set these limits, or may have set a CPU quota for a squeeze that is over. */
 void nm_limits_restore(struct nm_live_container *l);

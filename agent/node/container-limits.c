@@ -156,14 +156,22 @@ void nm_limits_started(struct nm_live_container *l)
     l->priority_due = false;
 }
 
+void nm_limits_adopt(struct nm_live_container *l)
+{
+    l->limits = nm_cgroup_limits_for_container(l->m, l->c);
+    l->restore_due = true;
+}
+
 void nm_limits_restore(struct nm_live_container *l)
 {
-    if (l->cg) /* a reclaim's worker that died together with nmd has not removed its limit (swap-reclaim.c) */
+    l->restore_due = false;
+    /* A reclaim's worker that died together with nmd has not removed its limit (swap-reclaim.c). A worker of this nmd
+     * removes its limit itself. */
+    if (l->cg && !l->reclaim_worker.child)
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
-    l->limits = nm_cgroup_limits_for_container(l->m, l->c);
     if (!l->cg || l->c->view.state == NM_KILLING)
         return;
-    if (nm_cgroup_check_drift(l->m->backend, l->cg, &l->limits) > 0) {
+    if (!l->limits_in_flight && nm_cgroup_check_drift(l->m->backend, l->cg, &l->limits) > 0) {
         nm_debug("%s: restored limits that had changed while nmd was down", l->c->id);
         (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
         set_limits(l);

@@ -629,13 +629,14 @@ static void resume_actions(struct nm_manager *m)
         struct nm_live_container *l = m->live.all[i];
 
         if (l->run.adopted)
-            nm_limits_restore(l);
+            nm_limits_adopt(l);
         if (l->todo != NM_TODO_NOTHING)
             nm_act_carry_out(l);
         else
             nm_container_events_observe(l);
         nm_end_check(l);
     }
+    nm_recovery_restore_limits(m);
     if (!m->drain.is_on)
         return;
     (void)nm_drain_arm(m, m->drain.deadline_usec);

@@ -20,3 +20,8 @@ void nm_recovery_check_orphans(struct nm_manager *m); /* removes vanished orphan
 
 void nm_recovery_reopen_decision(struct nm_live_container *l); /* call it after the container's state was determined */
 void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why);
+
+/* ---- recovery-limits.c ----------------------------------------------------------------------- */
+
+/* Restores the limits of all adopted containers (nm_limits_restore()) in later turns of the event loop. */
+void nm_recovery_restore_limits(struct nm_manager *m);

@@ -121,6 +121,7 @@ struct nm_live_container {
     struct nm_procs_pass *priority_pass; /* pass over all processes of the container (cgroup/procs.h) */
     struct nm_signals signals;
     struct nm_reclaim_worker reclaim_worker;
+    bool restore_due;                 /* the limits that an earlier nmd has set must still be compared */
     bool limits_due;                  /* the limits have changed since the cgroup's creation began */
     bool priority_due;                /* the type has changed since the shim got the command's priority */
     uint64_t retry_usec;              /* earliest time of the next attempt after a failed start: the next sample */
@@ -213,6 +214,7 @@ struct nm_timers {
     sd_event_source *sample;
     uint64_t sample_due_usec;
     struct nm_upkeep *upkeep; /* manager.c */
+    sd_event_source *restore; /* recovery-limits.c */
     uint64_t started_realtime_usec; /* when nmd was started */
 };
 

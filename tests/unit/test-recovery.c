@@ -162,6 +162,27 @@ static void test_each_container_state_is_restored(void **state)
     assert_non_null(manager_fixture_find(w, "told-to-end")->kill.timer);
 }
 
+/* The limits are compared in turns after the start. A container that is being killed keeps its limits. */
+static void test_limits_are_restored_after_the_start(void **state)
+{
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = add(w, "it", NM_GUARANTEED, NM_RUNNING, true),
+                             *dies = add(w, "dies", NM_GUARANTEED, NM_KILLING, true);
+
+    dies->c->kill_reason = NM_EXIT_KILLED;
+    assert_int_equal(nm_persist_journal(dies), 0);
+    assert_true(nm_write_file_at(l->cg->dir_fd, "memory.max", "1234567936") >= 0);
+    assert_true(nm_write_file_at(dies->cg->dir_fd, "memory.max", "1234567936") >= 0);
+    manager_fixture_restart(w);
+    l = manager_fixture_find(w, "it");
+    dies = manager_fixture_find(w, "dies");
+    assert_int_equal(l->limits.memory_max_bytes, 64 * MIB);
+    assert_false(l->restore_due || dies->restore_due);
+    assert_null(w->m->timers.restore);
+    assert_file(l, "memory.max", "67108864");
+    assert_file(dies, "memory.max", "1234567936");
+}
+
 /* ---- interrupted starts ------------------------------------------------------------------------ */
 
 static struct nm_live_container *add_admitted(struct manager_fixture *w, const char *name)
@@ -419,6 +440,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_each_container_state_is_restored),
+        TEST(test_limits_are_restored_after_the_start),
         TEST(test_starts_that_a_restart_interrupted_are_continued),
         TEST(test_a_cgroup_with_another_inode_is_not_adopted),
         TEST(test_cgroups_without_a_row_in_the_journal_are_reported),
