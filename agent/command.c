@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "util/macros.h"
+#include "util/utf8.h"
 
 /* space for what execve() adds: the container's own environment, the program's path and an interpreter line */
 #define RESERVE_BYTES (16u << 10)
@@ -121,7 +122,8 @@ uint64_t nm_command_room(void)
     return NM_MIN(room, (uint64_t)NM_COMMAND_BYTES_MAX);
 }
 
-/* Keeps whole words as long as they fit. Cuts the first word if it is too long. The size is that of nm_strv_bytes(). */
+/* Keeps whole words as long as they fit. Cuts the first word between two characters if it is too long, because the
+ * journal accepts only UTF-8. The size is that of nm_strv_bytes(). */
 static char **shorten_argv(char **argv, size_t max_bytes)
 {
     const char *few[64];
@@ -130,6 +132,8 @@ static char **shorten_argv(char **argv, size_t max_bytes)
 
     if (!first)
         return NULL;
+    if (argv[0][strlen(first)])
+        first[nm_utf8_prefix(first)] = '\0';
     bytes += strlen(first) + 1 + sizeof *few;
     few[0] = first;
     for (; argv[n] && n < NM_ARRAY_SIZE(few) - 1; n++) {

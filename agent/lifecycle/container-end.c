@@ -27,6 +27,7 @@
 #include "util/parse.h"
 
 #define STOP_MESSAGE_WAIT_USEC (250 * NM_USEC_PER_MSEC)
+#define LONG_COMMAND_BYTES 4096 /* a page of the journal */
 
 static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
 {
@@ -297,6 +298,19 @@ static void remove_cgroup(struct nm_live_container *l)
         nm_debug("%s: its cgroup could not be removed", l->c->id);
 }
 
+/* Replaces a long command in the journal by the part that nmd keeps of it (nm_lists_add_ended()). Thousands of ended
+ * containers with half a megabyte each would fill the disk, and the next nmd would read all of it at its start. A short
+ * command is not replaced, because a write at each end costs more than reading the command once. */
+static void shorten_command(struct nm_live_container *l)
+{
+    struct nm_command *command = &l->c->command;
+
+    if (nm_command_bytes(command) <= LONG_COMMAND_BYTES)
+        return;
+    nm_command_shorten(command, NM_ENDED_COMMAND_BYTES);
+    (void)nm_store_put_command(l->m->store, l->c); /* the commit returns the result of all writes */
+}
+
 /* Journals the end, the results of decisions, the counters and the application's statistics in one transaction. The
  * cgroup is removed last, because recovery needs it as evidence until the end is journalled. */
 static void finish(struct nm_live_container *l)
@@ -324,6 +338,7 @@ static void finish(struct nm_live_container *l)
     }
     update_app_stats(l);
     nm_persist_set_state(l, NM_COMPLETED);
+    shorten_command(l);
     nm_durable_save(m);
     nm_durable_save_app(m, c->view.app);
     NM_FAULT("end-before-commit");

@@ -239,13 +239,25 @@ static int read_word(sqlite3_stmt *stmt, int i, char **ret)
     return 0;
 }
 
-static int read_command(sqlite3_stmt *stmt, int i, struct nm_command *cmd)
+static int empty_strv(char ***ret)
+{
+    char **v = nm_strv_pack(NULL, 0);
+
+    if (!v)
+        return -ENOMEM;
+    *ret = v;
+    return 0;
+}
+
+/* Reads the command's columns from column i on. The environment of an ended container is not read, because nmd does not
+ * keep it (nm_lists_add_ended()), and there may be thousands of such containers. */
+static int read_command(sqlite3_stmt *stmt, int i, bool has_ended, struct nm_command *cmd)
 {
     int64_t no_new_privs = sqlite3_column_int64(stmt, i + 6);
     int r = read_strv(stmt, i, &cmd->argv);
 
     if (r >= 0)
-        r = read_strv(stmt, i + 1, &cmd->env);
+        r = has_ended ? empty_strv(&cmd->env) : read_strv(stmt, i + 1, &cmd->env);
     if (r >= 0)
         r = read_word(stmt, i + 2, &cmd->workdir);
     if (r >= 0)
@@ -278,7 +290,7 @@ static int read_row(sqlite3_stmt *stmt, struct nm_container **ret)
     for (int i = 0; r >= 0 && i < N_COLUMNS; i++)
         r = read_column(stmt, i, &nm_store_columns[i], c);
     if (r >= 0)
-        r = read_command(stmt, N_COLUMNS, &c->command);
+        r = read_command(stmt, N_COLUMNS, c->view.state == NM_COMPLETED, &c->command);
     if (r >= 0)
         r = read_blob(stmt, BLOB_COLUMN, c);
     if (r < 0)

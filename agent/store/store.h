@@ -77,7 +77,7 @@ int nm_store_put_command(struct nm_store *s, const struct nm_container *c);
 int nm_store_put_blob(struct nm_store *s, const struct nm_container *c);
 int nm_store_delete_container(struct nm_store *s, const char *id);
 /* Calls cb for each container, newest rows last; cb takes ownership of c. A row that cannot be read is skipped and
- * counted. */
+ * counted. The command of a container that has ended is returned without its environment. */
 typedef void (*nm_store_container_cb_t)(struct nm_container *c, void *userdata);
 int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata, unsigned *ret_n_bad);
 

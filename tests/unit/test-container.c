@@ -223,6 +223,11 @@ static void test_a_long_command_is_shortened(void **state)
     assert_int_equal(strlen(c.argv[0]), 512);
     assert_in_range(nm_command_bytes(&c), 1, 1024);
     nm_command_done(&c);
+    memcpy(long_word + 511, "\xc3\xbc", 2); /* a character of two bytes at the cut is left out */
+    c.argv = nm_strv_pack(first, 2);
+    nm_command_shorten(&c, 1024);
+    assert_int_equal(strlen(c.argv[0]), 511);
+    nm_command_done(&c);
 }
 
 /* A limit includes the pointers. Shortens a command of 100 words of this length. */

@@ -19,6 +19,7 @@
 #include "agent/lifecycle/lifecycle-internal.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
+#include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
@@ -331,6 +332,54 @@ static void test_a_container_whose_cgroup_was_removed_ends(void **state)
     }
 }
 
+static int64_t journalled_bytes(const struct manager_fixture *w, const char *id)
+{
+    char *sql = sqlite3_mprintf("SELECT length(argv) + length(env) FROM commands WHERE id = %Q", id);
+    int64_t n = -1;
+
+    assert_int_equal(nm_store_query_int64(w->m->store->db, sql, &n), 0);
+    sqlite3_free(sql);
+    return n;
+}
+
+/* Journals a container with a variable of this length, ends it, and returns the size of its command in the journal. */
+static int64_t bytes_after_end(struct manager_fixture *w, size_t length)
+{
+    struct nm_live_container *l = add(w, "it");
+    const struct nm_container *c = l->c;
+    char *variable = calloc(1, length + 1);
+
+    memset(variable, 'x', length);
+    variable[1] = '=';
+    free(l->c->command.env);
+    l->c->command.env = nm_strv_pack((const char *const[]){variable}, 1);
+    free(variable);
+    assert_int_equal(nm_persist_journal(l), 0);
+    assert_true(journalled_bytes(w, c->id) > (int64_t)length);
+    nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
+    l->c->view.state = NM_KILLING;
+    remove_cgroup(l);
+    nm_kill_all(l);
+    manager_fixture_settle(w);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    return journalled_bytes(w, c->id);
+}
+
+/* The journal keeps of an ended container's long command what nmd keeps. A short command isn't written again. */
+static void test_a_long_command_of_an_ended_container_is_shortened_in_the_journal(void **state)
+{
+    struct manager_fixture *w = *state;
+
+    assert_in_range(bytes_after_end(w, 100000), 1, NM_ENDED_COMMAND_BYTES);
+    assert_in_range(bytes_after_end(w, 2000), 2000, 2100);
+    manager_fixture_restart(w);
+    assert_int_equal(w->m->ended.n, 2);
+    for (size_t i = 0; i < w->m->ended.n; i++) {
+        assert_string_equal(w->m->ended.all[i]->command.argv[0], word);
+        assert_null(w->m->ended.all[i]->command.env[0]);
+    }
+}
+
 /* The container has left more cgroups below its own than one call removes. Housekeeping removes the rest. */
 static void test_the_removal_of_a_cgroup_is_repeated_until_it_is_complete(void **state)
 {
@@ -519,6 +568,7 @@ int main(void)
         TEST(test_a_container_that_can_not_be_killed_makes_the_node_unhealthy),
         TEST(test_a_failed_kill_is_reported_and_repeated),
         TEST(test_a_container_whose_cgroup_was_removed_ends),
+        TEST(test_a_long_command_of_an_ended_container_is_shortened_in_the_journal),
         TEST(test_the_removal_of_a_cgroup_is_repeated_until_it_is_complete),
         TEST(test_the_cgroup_of_a_live_container_is_no_leftover),
         TEST(test_a_container_whose_limits_can_not_be_set_keeps_running),
