@@ -64,49 +64,67 @@ struct query {
     unsigned max;
 };
 
-/* Prepares the query. `unsaved`: an SQL expression. The caller finalizes the statement. Recovery has a query for each
- * container. A single condition for both cases (?1 IS NULL OR ...) would make SQLite scan the whole history instead of
- * using the index. */
-static int prepare(sqlite3 *db, const struct query *q, const char *unsaved, sqlite3_stmt **ret)
+static void bind(sqlite3_stmt *stmt, const struct query *q)
 {
-    char *sql = sqlite3_mprintf("SELECT * FROM (SELECT number, container_id, json, %s FROM decisions "
-                                "WHERE number < ? %s ORDER BY number DESC LIMIT ?) ORDER BY number",
-                                unsaved, q->container_id ? "AND container_id = ?" : "");
-    int code = sql ? sqlite3_prepare_v2(db, sql, -1, ret, NULL) : SQLITE_NOMEM, i = 1;
+    int i = 1;
 
-    sqlite3_free(sql);
-    if (code != SQLITE_OK)
-        return nm_store_error(db, code);
-    (void)sqlite3_bind_int64(*ret, i++, (int64_t)NM_MIN(q->before, (uint64_t)INT64_MAX));
+    (void)sqlite3_bind_int64(stmt, i++, (int64_t)NM_MIN(q->before, (uint64_t)INT64_MAX));
     if (q->container_id)
-        (void)sqlite3_bind_text(*ret, i++, q->container_id, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(*ret, i, q->max);
-    return 0;
+        (void)sqlite3_bind_text(stmt, i++, q->container_id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(stmt, i, q->max);
 }
 
-static int show(sqlite3 *db, const struct query *q, const char *unsaved, nm_store_decision_cb_t cb, void *userdata)
+/* Returns the query of the journal's decisions. It is prepared once, because recovery has a query for each
+ * container. */
+static sqlite3_stmt *select_saved(struct nm_store *s, const struct query *q)
 {
-    sqlite3_stmt *stmt;
-    int r = prepare(db, q, unsaved, &stmt), code;
+    sqlite3_stmt *stmt = s->stmt[q->container_id ? NM_STMT_DECISIONS_OF : NM_STMT_DECISIONS];
 
-    if (r < 0)
-        return r;
+    bind(stmt, q);
+    return stmt;
+}
+
+/* Calls cb for each row. Returns the result of the last step. */
+static int take_decisions(sqlite3_stmt *stmt, nm_store_decision_cb_t cb, void *userdata)
+{
+    int code;
+
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
         take_decision(stmt, cb, userdata);
+    return code;
+}
+
+static int show_saved(struct nm_store *s, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
+{
+    sqlite3_stmt *stmt = select_saved(s, q);
+    int r = nm_store_error(s->db, take_decisions(stmt, cb, userdata));
+
+    (void)sqlite3_reset(stmt);
+    return r;
+}
+
+static int show_merged(sqlite3 *db, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
+{
+    const char *sql = q->container_id ? NM_STORE_DECISIONS_SQL("unsaved", NM_STORE_OF_CONTAINER)
+                                      : NM_STORE_DECISIONS_SQL("unsaved", "");
+    sqlite3_stmt *stmt;
+    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return nm_store_error(db, code);
+    bind(stmt, q);
+    code = take_decisions(stmt, cb, userdata);
     (void)sqlite3_finalize(stmt);
     return nm_store_error(db, code);
 }
 
 /* Copies the journal's decisions that match the query. */
-static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
+static int copy_saved(struct nm_store *s, const struct query *q, sqlite3 *to)
 {
-    sqlite3_stmt *select, *insert;
-    int r = prepare(from, q, "0", &select), code;
+    sqlite3_stmt *select = select_saved(s, q), *insert;
+    int code = sqlite3_prepare_v2(to, "INSERT INTO decisions VALUES (?, ?, ?, 0)", -1, &insert, NULL);
+    int r = nm_store_error(to, code);
 
-    if (r < 0)
-        return r;
-    code = sqlite3_prepare_v2(to, "INSERT INTO decisions VALUES (?, ?, ?, 0)", -1, &insert, NULL);
-    r = nm_store_error(to, code);
     while (r >= 0 && (code = sqlite3_step(select)) == SQLITE_ROW) {
         for (int i = 0; i < 3; i++)
             (void)sqlite3_bind_value(insert, i + 1, sqlite3_column_value(select, i));
@@ -114,9 +132,9 @@ static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
         (void)sqlite3_reset(insert);
     }
     if (r >= 0)
-        r = nm_store_error(from, code);
+        r = nm_store_error(s->db, code);
     (void)sqlite3_finalize(insert);
-    (void)sqlite3_finalize(select);
+    (void)sqlite3_reset(select);
     return r;
 }
 
@@ -132,12 +150,12 @@ static int show_with_pending(struct nm_store *s, const struct query *q, nm_store
         r = nm_store_exec(db, "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT, json TEXT,"
                               " unsaved INTEGER DEFAULT 1); BEGIN");
     if (r >= 0)
-        r = copy_saved(s->db, q, db);
+        r = copy_saved(s, q, db);
     for (size_t i = 0; r >= 0 && i < s->pending.n; i++)
         if (nm_store_pending_is_decision(&s->pending.items[i]))
             r = nm_store_exec(db, s->pending.items[i].sql);
     if (r >= 0)
-        r = show(db, q, "unsaved", cb, userdata);
+        r = show_merged(db, q, cb, userdata);
     (void)sqlite3_close(db);
     return r;
 }
@@ -148,5 +166,5 @@ int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64
     const struct query q = {container_id, before, max};
 
     assert(cb && max > 0);
-    return s->pending.n_decisions > 0 ? show_with_pending(s, &q, cb, userdata) : show(s->db, &q, "0", cb, userdata);
+    return s->pending.n_decisions > 0 ? show_with_pending(s, &q, cb, userdata) : show_saved(s, &q, cb, userdata);
 }

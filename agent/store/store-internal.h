@@ -33,6 +33,8 @@ enum nm_store_stmt {
     NM_STMT_DELETE_BLOB,
     NM_STMT_PUT_DECISION,
     NM_STMT_TRIM_DECISIONS,
+    NM_STMT_DECISIONS,
+    NM_STMT_DECISIONS_OF, /* of one container */
     NM_STMT_PUT_VALUE,
     NM_STMT_GET_VALUE,
     NM_STMT_DELETE_VALUE,
@@ -40,6 +42,14 @@ enum nm_store_stmt {
     NM_STMT_COMMIT,
     NM_STMT_COUNT,
 };
+
+/* A query of the newest decisions. `unsaved`: an SQL expression. Parameters: the limit of the numbers, the container's
+ * id, the number of rows. There is a query for one container and one for all, because a single condition for both cases
+ * (?1 IS NULL OR ...) would make SQLite scan the whole history instead of using the index. */
+#define NM_STORE_DECISIONS_SQL(unsaved, condition) \
+    "SELECT * FROM (SELECT number, container_id, json, " unsaved " FROM decisions " \
+    "WHERE number < ? " condition "ORDER BY number DESC LIMIT ?) ORDER BY number"
+#define NM_STORE_OF_CONTAINER "AND container_id = ? "
 
 /* A write that is not on disk yet: SQL that includes its values. `key` names the row: only the newest write of each row
  * is needed. */

@@ -38,6 +38,8 @@ static const char *const statements[NM_STMT_COUNT] = {
         "INSERT OR REPLACE INTO decisions (number, container_id, json) VALUES (?, ?, ?)",
     [NM_STMT_TRIM_DECISIONS] =
         "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
+    [NM_STMT_DECISIONS] = NM_STORE_DECISIONS_SQL("0", ""),
+    [NM_STMT_DECISIONS_OF] = NM_STORE_DECISIONS_SQL("0", NM_STORE_OF_CONTAINER),
     [NM_STMT_PUT_VALUE] = "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)",
     [NM_STMT_GET_VALUE] = "SELECT value FROM key_values WHERE key = ?",
     [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
