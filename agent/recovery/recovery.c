@@ -61,6 +61,7 @@ struct finding {
     size_t n;
     bool journal_lost; /* the journal may lack containers */
     bool rows_stale;   /* the journal was rolled back, so its rows may be outdated */
+    bool rows_on_disk; /* the rows are in a sound file, and were not copied from another one */
     int error;         /* a listed cgroup could not be stored */
     unsigned adopted, queued, lost, rebuilt;
 };
@@ -356,9 +357,12 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
     f->adopted++;
 }
 
-/* Adds a container that has not ended to the lists, and adopts its run. Takes ownership of c. */
-static void adopt_container(struct finding *f, struct nm_container *c)
+/* Adds a container that has not ended to the lists, and adopts its run. Takes ownership of c. is_row: c is a
+ * row of the journal's file, written since the host's last boot. Such a row is only written again if it has changed.
+ * Usually nothing has changed, and the rows of a thousand containers are not written. */
+static void adopt_container(struct finding *f, struct nm_container *c, bool is_row)
 {
+    const struct nm_container row = *c; /* its pointers are c's, which do not change here */
     struct nm_policy_container *v = &c->view;
     char dir[NM_DIR_SIZE];
     struct nm_live_container *l;
@@ -380,7 +384,8 @@ static void adopt_container(struct finding *f, struct nm_container *c)
     else
         f->queued++;
     nm_recovery_reopen_decision(l);
-    (void)nm_persist_journal(l);
+    if (!is_row || nm_store_container_differs(&row, c))
+        (void)nm_persist_journal(l);
 }
 
 /*
@@ -435,10 +440,10 @@ static void recover_one(struct nm_container *c, void *userdata)
         }
         add_ended(f, c);
     } else if (m->journal.opened.same_boot) {
-        adopt_container(f, c);
+        adopt_container(f, c, f->rows_on_disk);
     } else if (waited_through_reboot(f, c)) {
         queue_again(c);
-        adopt_container(f, c);
+        adopt_container(f, c, false);
     } else {
         after_reboot(f, c);
     }
@@ -478,7 +483,7 @@ static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
     m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
     c->view.app = nm_lists_app(m, c->app);
     if (same_boot)
-        adopt_container(f, c);
+        adopt_container(f, c, false);
     else
         after_reboot(f, c);
 }
@@ -602,6 +607,7 @@ static int load(struct finding *f)
         (void)nm_store_commit(m->store);
         nm_journal_replace(m);
         f->journal_lost = true;
+        f->rows_on_disk = false;
         (void)nm_store_begin(m->store);
         r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
     }
@@ -670,7 +676,8 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
 {
     struct finding f = {.m = m,
                         .journal_lost = m->journal.opened.is_new || m->journal.opened.was_damaged,
-                        .rows_stale = m->journal.opened.was_rolled_back};
+                        .rows_stale = m->journal.opened.was_rolled_back,
+                        .rows_on_disk = !m->journal.opened.was_damaged && m->journal.opened.problem == 0};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
     /* A missing or incomplete list of cgroups is an error: recovery would treat running containers as ended. */

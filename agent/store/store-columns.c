@@ -16,9 +16,11 @@
 
 #define C(name, kind, field) \
     {name, kind, offsetof(struct nm_container, field), \
-     sizeof(((struct nm_container *)NULL)->field), NULL}
+     sizeof(((struct nm_container *)NULL)->field), NULL, false}
+#define C_MEASURED(name, kind, field) \
+    {name, kind, offsetof(struct nm_container, field), sizeof(((struct nm_container *)NULL)->field), NULL, true}
 #define C_LATER(name, kind, field, value) \
-    {name, kind, offsetof(struct nm_container, field), sizeof(((struct nm_container *)NULL)->field), value}
+    {name, kind, offsetof(struct nm_container, field), sizeof(((struct nm_container *)NULL)->field), value, false}
 
 const struct nm_store_column nm_store_columns[] = {
     C("id", NM_KIND_WORD, id), /* this column must be first, since it is the primary key */
@@ -36,15 +38,15 @@ const struct nm_store_column nm_store_columns[] = {
     C("memory_bytes", NM_KIND_COUNT, view.request.memory_bytes),
     C("cpu_millicores", NM_KIND_COUNT, view.request.cpu_millicores),
     C("vcores_milli", NM_KIND_U32, vcores_milli),
-    C("measured_memory_bytes", NM_KIND_COUNT, view.measured.memory_bytes),
-    C("measured_cpu_millicores", NM_KIND_COUNT, view.measured.cpu_millicores),
-    C("n_samples", NM_KIND_U32, view.n_samples),
+    C_MEASURED("measured_memory_bytes", NM_KIND_COUNT, view.measured.memory_bytes),
+    C_MEASURED("measured_cpu_millicores", NM_KIND_COUNT, view.measured.cpu_millicores),
+    C_MEASURED("n_samples", NM_KIND_U32, view.n_samples),
     C("submitted_usec", NM_KIND_COUNT, view.submitted_usec),
     C("started_usec", NM_KIND_COUNT, view.started_usec),
     C("paused_usec", NM_KIND_COUNT, view.paused_usec),
     C("pause_deadline_usec", NM_KIND_BITS, view.pause_deadline_usec),
     C("last_cpu_millicores", NM_KIND_COUNT, view.last_cpu_millicores),
-    C("cpu_usage_usec", NM_KIND_COUNT, view.cpu_usage_usec),
+    C_MEASURED("cpu_usage_usec", NM_KIND_COUNT, view.cpu_usage_usec),
     C("min_runtime_usec", NM_KIND_COUNT, view.min_runtime_usec),
     C("expected_usec", NM_KIND_COUNT, view.expected_usec),
     C("submitted_realtime_usec", NM_KIND_COUNT, submitted_realtime_usec),
@@ -60,8 +62,8 @@ const struct nm_store_column nm_store_columns[] = {
     C("exit_signal", NM_KIND_I32, exit_signal),
     C("exit_reason", NM_KIND_REASON, exit_reason),
     C("kill_reason", NM_KIND_REASON, kill_reason),
-    C("memory_peak_bytes", NM_KIND_COUNT, memory_peak_bytes),
-    C("swap_bytes", NM_KIND_COUNT, swap_bytes),
+    C_MEASURED("memory_peak_bytes", NM_KIND_COUNT, memory_peak_bytes),
+    C_MEASURED("swap_bytes", NM_KIND_COUNT, swap_bytes),
     C("oom_kills", NM_KIND_COUNT, oom_kills),
     C("message", NM_KIND_TEXT, message),
     C_LATER("exit_cause", NM_KIND_CAUSE, exit_cause, "'none'"),

@@ -32,6 +32,7 @@ struct nm_store_column {
     size_t offset, size;
     const char *later; /* NULL: every journal has the column; else the SQL default for older rows, equal to that of
                         * nm_container_new() */
+    bool is_measured;  /* a measurement, which is newer in each sample and is not journalled each time */
 };
 
 extern const struct nm_store_column nm_store_columns[];

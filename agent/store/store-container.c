@@ -148,6 +148,21 @@ int nm_store_put_container(struct nm_store *s, const struct nm_container *c)
     return has_command(s, c) ? put_row(s, c) : put_new(s, c);
 }
 
+bool nm_store_container_differs(const struct nm_container *a, const struct nm_container *b)
+{
+    for (int i = 0; i < N_COLUMNS; i++) {
+        const struct nm_store_column *col = &nm_store_columns[i];
+
+        if (col->is_measured)
+            continue;
+        if (nm_store_kind_is_text(col->kind)
+                ? !nm_streq(nm_store_column_text(col, a), nm_store_column_text(col, b))
+                : nm_store_column_number(col, a) != nm_store_column_number(col, b))
+            return true;
+    }
+    return false;
+}
+
 int nm_store_delete_container(struct nm_store *s, const char *id)
 {
     static const struct {

@@ -71,6 +71,8 @@ NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 /* Inserts or updates all of c's columns, except c->command and c->blob, which are written once. Uses one transaction
  * unless inside begin/commit. */
 int nm_store_put_container(struct nm_store *s, const struct nm_container *c);
+/* Returns whether the rows of two versions of a container differ in more than measurements. */
+bool nm_store_container_differs(const struct nm_container *a, const struct nm_container *b);
 /* Replaces the stored command by c->command. */
 int nm_store_put_command(struct nm_store *s, const struct nm_container *c);
 /* Replaces the stored blob by c->blob, or removes it if c has no blob. */

@@ -19,6 +19,7 @@
 #include "agent/node/cgroups.h"
 #include "agent/recovery/recovery.h"
 #include "agent/store/container-snapshot.h"
+#include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/persistent-cgroups.h"
 #include "util/clock.h"
@@ -181,6 +182,33 @@ static void test_limits_are_restored_after_the_start(void **state)
     assert_null(w->m->timers.restore);
     assert_file(l, "memory.max", "67108864");
     assert_file(dies, "memory.max", "1234567936");
+}
+
+static int64_t journalled_memory(const struct manager_fixture *w, const char *id)
+{
+    char *sql = sqlite3_mprintf("SELECT measured_memory_bytes FROM containers WHERE id = %Q", id);
+    int64_t n = -1;
+
+    assert_int_equal(nm_store_query_int64(w->m->store->db, sql, &n), 0);
+    sqlite3_free(sql);
+    return n;
+}
+
+/* A row whose container is found as the journal says is not written again. Measurements show which row was written. */
+static void test_only_rows_that_have_changed_are_written(void **state)
+{
+    struct manager_fixture *w = *state;
+    struct nm_live_container *same = add(w, "same", NM_GUARANTEED, NM_RUNNING, true),
+                             *changed = add(w, "changed", NM_OPPORTUNISTIC, NM_PAUSED, true);
+
+    same->c->view.measured.memory_bytes = changed->c->view.measured.memory_bytes = 12345;
+    assert_int_equal(nm_persist_journal(same), 0);
+    assert_int_equal(nm_persist_journal(changed), 0);
+    assert_int_equal(nm_fake_set_events(changed->cg, true, false), 0); /* another process has thawed it */
+    manager_fixture_restart(w);
+    assert_int_equal(manager_fixture_find(w, "changed")->c->view.state, NM_RUNNING);
+    assert_int_equal(journalled_memory(w, manager_fixture_find(w, "same")->c->id), 12345);
+    assert_int_not_equal(journalled_memory(w, manager_fixture_find(w, "changed")->c->id), 12345);
 }
 
 /* ---- interrupted starts ------------------------------------------------------------------------ */
@@ -441,6 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_each_container_state_is_restored),
         TEST(test_limits_are_restored_after_the_start),
+        TEST(test_only_rows_that_have_changed_are_written),
         TEST(test_starts_that_a_restart_interrupted_are_continued),
         TEST(test_a_cgroup_with_another_inode_is_not_adopted),
         TEST(test_cgroups_without_a_row_in_the_journal_are_reported),

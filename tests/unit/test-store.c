@@ -75,6 +75,26 @@ static struct nm_container *make_full(void)
     return c;
 }
 
+static void test_measurements_are_no_difference_of_rows(void **state)
+{
+    _cleanup_(nm_container_freep) struct nm_container *a = make_full(), *b = make_full();
+
+    (void)state;
+    assert_false(nm_store_container_differs(a, b));
+    b->view.measured.memory_bytes++;
+    b->view.cpu_usage_usec++;
+    b->memory_peak_bytes++;
+    assert_false(nm_store_container_differs(a, b));
+    b->exit_code++;
+    assert_true(nm_store_container_differs(a, b));
+    b->exit_code--;
+    b->message[0]++;
+    assert_true(nm_store_container_differs(a, b));
+    b->message[0]--;
+    assert_int_equal(nm_container_set_log_dir(b, "/var/log/owner/other"), 0);
+    assert_true(nm_store_container_differs(a, b));
+}
+
 static void test_rows_are_read_as_they_were_written(void **state)
 {
     struct fixture *w = *state;
@@ -486,6 +506,7 @@ static void test_a_long_history_does_not_slow_the_search_for_a_decision(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        store_test(test_measurements_are_no_difference_of_rows),
         store_test(test_rows_are_read_as_they_were_written),
         store_test(test_a_journal_of_the_first_version_is_read),
         store_test(test_a_blob_is_read_as_it_was_written),
