@@ -17,6 +17,7 @@
 #include "nmd/instance.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -40,15 +41,19 @@ struct lock_files {
     char paths[NM_INSTANCE_LOCKS_MAX][PATH_MAX];
 };
 
-/* Returns whether the process has not executed a program since its fork(). */
-static bool is_unexecuted(int proc)
+/* Returns whether the process has not executed a program since its fork(). `stat`: the process's file of this name,
+ * which the kernel returns as a whole with the first read. */
+static bool is_unexecuted(int dir_fd, const char *stat)
 {
+    _cleanup_close_ int fd = openat(dir_fd, stat, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
     char text[1024];
     const char *end;
     unsigned flags;
 
-    if (nm_read_file_at(proc, "stat", text, sizeof text, NULL) < 0)
+    if (fd < 0 || (n = read(fd, text, sizeof text - 1)) <= 0)
         return false;
+    text[n] = '\0';
     end = strrchr(text, ')'); /* the name of the command precedes the ')' and may contain any character */
     return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & FORKNOEXEC);
 }
@@ -67,21 +72,18 @@ static bool is_of_own_user(int proc)
 }
 
 /* Compares the paths of descriptors instead of calling stat() on the files, because a file on a network may not
- * respond. */
+ * respond. Does not list the descriptors, because the kernel makes an entry for each of them, and a process of another
+ * program may have a hundred thousand. */
 static bool has_open(int proc, const struct lock_files *locks)
 {
-    _cleanup_closedir_ DIR *dir = NULL;
-    int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const struct dirent *e;
-    char path[PATH_MAX];
+    _cleanup_close_ int dir_fd = openat(proc, "fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char path[PATH_MAX], name[16];
 
-    if (fd < 0 || !(dir = fdopendir(fd))) {
-        (void)nm_close(fd);
-        return false;
-    }
-    for (unsigned i = 0; i < DESCRIPTORS_MAX && (e = readdir(dir)); i++) {
-        ssize_t n = readlinkat(dirfd(dir), e->d_name, path, sizeof path - 1);
+    for (unsigned i = 0; dir_fd >= 0 && i < DESCRIPTORS_MAX; i++) {
+        ssize_t n;
 
+        (void)snprintf(name, sizeof name, "%u", i);
+        n = readlinkat(dir_fd, name, path, sizeof path - 1);
         path[n > 0 ? n : 0] = '\0';
         for (size_t k = 0; n > 0 && k < NM_INSTANCE_LOCKS_MAX; k++)
             if (nm_streq(path, locks->paths[k]))
@@ -106,15 +108,21 @@ static void end(int proc, pid_t pid)
         nm_warning("process %d doesn't end; the sockets that it holds can't be used", pid);
 }
 
-static void examine(int procs, const char *name, const struct lock_files *locks)
+/* Nearly all processes have executed a program, and a node may have tens of thousands of processes. So the first check
+ * opens only one file. */
+static void examine(int procs, const char *name, pid_t own, const struct lock_files *locks)
 {
     _cleanup_close_ int proc = -EBADF;
+    char stat[32];
     uint64_t pid;
 
-    if (nm_parse_u64(name, &pid) < 0 || pid > INT_MAX || (pid_t)pid == getpid())
+    if (nm_parse_u64(name, &pid) < 0 || pid > INT_MAX || (pid_t)pid == own)
+        return;
+    (void)snprintf(stat, sizeof stat, "%d/stat", (int)pid);
+    if (!is_unexecuted(procs, stat))
         return;
     proc = openat(procs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (proc >= 0 && is_unexecuted(proc) && is_of_own_user(proc) && has_open(proc, locks))
+    if (proc >= 0 && is_unexecuted(proc, "stat") && is_of_own_user(proc) && has_open(proc, locks))
         end(proc, (pid_t)pid);
 }
 
@@ -122,9 +130,10 @@ void nm_instance_end_children(const struct nm_instance *i)
 {
     _cleanup_closedir_ DIR *dir = opendir("/proc");
     struct lock_files locks;
+    const pid_t own = getpid();
     const struct dirent *e;
 
     nm_instance_find_locks(i, locks.paths);
     while (dir && (e = readdir(dir)))
-        examine(dirfd(dir), e->d_name, &locks);
+        examine(dirfd(dir), e->d_name, own, &locks);
 }
