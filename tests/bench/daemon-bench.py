@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the running daemon, with a reference for each figure from the same run. Needs root and a cgroup2 mount.
 
-  tests/bench/daemon-bench.py --build DIR [--runs N] [--adopted N]
+  tests/bench/daemon-bench.py --build DIR [--runs N] [--adopted N] [--only idle|launch|restart|memory|cpu]
 
   idle memory     nmd, alone and as a node of a YARN cluster, and one shim, from smaps_rollup; reference: an idle python3
   launch          `nmctl run` to the command's first instruction; reference: a plain fork and exec of the same command
   throughput      launches per second over the socket; reference: plain fork and exec
   memory surge    from the time at which the preemption threshold is crossed until the victim's cgroup is empty;
-                  reference: the same nmd with only its 3 s samples
+                  reference: the same nmd with only its 3 s samples. The parts of this time: until nmd notices the growth,
+                  samples and decides, journals and kills, and until the kernel has ended the victim
   CPU surge       from its start until the container is frozen, with cpu-samples = 1; reference: only 3 s samples
   restart         from the start of an nmd until it answers, after the last one was killed while it ran --adopted
                   containers, with a full history of decisions; reference: the same history and no container
@@ -42,13 +43,16 @@ def percentile(values, p):
 class Connection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("nmd", timeout=30)
-        self.path = path
+        self.path, self.used = path, 0
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(self.path)
 
     def call(self, method, target, body=None):
+        if self.sock and method == "GET" and time.monotonic() > self.used + 20:
+            self.close()  # nmd closes idle connections after 30 s
+        self.used = time.monotonic()
         self.request(method, target, json.dumps(body) if body is not None else None)
         answer = self.getresponse()
         text = answer.read()
@@ -102,6 +106,10 @@ class Node:
                 if time.monotonic() > begun + 20:
                     raise SystemExit((self.dir / "nmd.log").read_text())
                 time.sleep(0.002)
+
+    def cpu_time(self):
+        """Returns the CPU time of nmd in ms."""
+        return int(pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[0]) / 1e6
 
     def kill(self):
         self.process.kill()
@@ -272,32 +280,45 @@ def launch(build, runs):
 SURGE = """
 import os, sys, time
 held, pattern = [], b"x" * (1 << 20)
-print(0, time.monotonic_ns(), flush=True)
+print(0, time.time_ns(), flush=True)
 while not os.path.exists("{go}"):
     time.sleep(0.002)
 while len(held) < {mib}:
     held.append(bytearray(pattern))
-    print(len(held), time.monotonic_ns(), flush=True)
+    print(len(held), time.time_ns(), flush=True)
 time.sleep(60)
 """
 
 
 def wait_file(path, text, seconds=30):
-    """Returns the time in ns at which the victim's cgroup is empty or removed."""
+    """Returns the time in ns, of the same clock as nmd's decisions, at which the victim's cgroup is empty or removed."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
             if text in path.read_text():
-                return time.monotonic_ns()
+                return time.time_ns()
         except OSError:
-            return time.monotonic_ns()
+            return time.time_ns()
         time.sleep(0.0005)
     return None
 
 
+PHASES = ("growth noticed", "sampled and decided", "journalled and killed", "victim ended")
+
+
+def phases_of_kill(node, victim, crossed, gone):
+    """Returns the duration in ms of each of PHASES, or None if nmd has not killed the victim."""
+    for decision in reversed(node.connection.call("GET", f"/v1/containers/{victim}/decisions")["decisions"]):
+        if decision["kind"] == "kill" and decision["acted_usec"]:
+            times = [crossed, *(decision[name] * 1000 for name in ("cause_usec", "decided_usec", "acted_usec")), gone]
+            return [(b - a) / 1e6 for a, b in zip(times, times[1:])]
+    return None
+
+
 def memory_surge(build, rounds, *sampling):
-    """Measures how fast a guaranteed container gets memory that an opportunistic container uses."""
-    times = []
+    """Measures how fast a guaranteed container gets memory that an opportunistic container uses. Returns a list with the
+    phases of each surge."""
+    surges = []
     victim_mib, surge_mib = 300, 760
     for _ in range(rounds):
         node = Node(build, "[node]", f"memory = {CAPACITY_MIB}M", "vcores = 8", "[over-allocation]", "warmup = 500ms",
@@ -316,11 +337,11 @@ def memory_surge(build, rounds, *sampling):
             # the last time at which the node was certainly below the threshold
             need = 0.95 * CAPACITY_MIB - base
             crossed = max((t for mib, t in node.touched(surge) if mib < need), default=None)
-            if gone and crossed:
-                times.append(max(0.0, (gone - crossed) / 1e6))
+            if gone and crossed and (phases := phases_of_kill(node, victim, crossed, gone)):
+                surges.append(phases)
         finally:
             node.stop()
-    return times
+    return surges
 
 
 # Waits for the file "go", then runs twice as many busy processes as there are CPUs.
@@ -351,7 +372,7 @@ def cpu_surge(build, rounds, *sampling):
             while node.container(victim)["cpu_time_usec"] == 0 and time.monotonic() < deadline:
                 time.sleep(0.05)  # the warm-up ends, and a sample begins
             time.sleep(random.uniform(0.2, 2.8))
-            begun = time.monotonic_ns()
+            begun = time.time_ns()
             go.touch()
             frozen = wait_file(node.events_file(victim), "frozen 1", seconds=20)
             if frozen:
@@ -361,22 +382,35 @@ def cpu_surge(build, rounds, *sampling):
     return times
 
 
-def surges(build, rounds):
-    polling = ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms", "pressure-window = 10s")
-    for what, measure in (("memory surge to relief", memory_surge),
-                          ("CPU surge to freeze (cpu-samples = 1)", cpu_surge)):
-        fast = measure(build, rounds, "[sampling]", "period = 3s")
-        slow = measure(build, max(3, rounds // 3), *polling)
-        goal = "goal p99 100 ms; reference: polling alone"
-        row(f"{what}, p50", f"{percentile(fast, 50):.0f} ms", f"{percentile(slow, 50):.0f} ms", goal)
-        row(" " * len(what) + "  p99", f"{percentile(fast, 99):.0f} ms", f"{percentile(slow, 99):.0f} ms", f"{len(fast)} surges")
+POLLING = ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms", "pressure-window = 10s")
+SAMPLING = ("[sampling]", "period = 3s")
 
 
-HISTORY = 20000  # the number of decisions that nmd keeps
+def surge_rows(what, fast, slow):
+    row(f"{what}, p50", f"{percentile(fast, 50):.0f} ms", f"{percentile(slow, 50):.0f} ms", "goal p99 100 ms; reference: polling alone")
+    row(" " * len(what) + "  p99", f"{percentile(fast, 99):.0f} ms", f"{percentile(slow, 99):.0f} ms", f"{len(fast)} surges")
+
+
+def memory(build, rounds):
+    fast, slow = memory_surge(build, rounds, *SAMPLING), memory_surge(build, max(3, rounds // 3), *POLLING)
+    surge_rows("memory surge to relief", list(map(sum, fast)), list(map(sum, slow)))
+    for name, ours, reference in zip(PHASES, zip(*fast), zip(*slow)):
+        row(f"  {name}, p50 and p99", f"{percentile(ours, 50):.1f} {percentile(ours, 99):.1f} ms",
+            f"{percentile(reference, 50):.1f} {percentile(reference, 99):.1f} ms")
+
+
+def cpu(build, rounds):
+    surge_rows("CPU surge to freeze (cpu-samples = 1)", cpu_surge(build, rounds, *SAMPLING),
+               cpu_surge(build, max(3, rounds // 3), *POLLING))
+
+
+HISTORY, ENDED = 20000, 10000  # the numbers of decisions and of ended containers that nmd keeps
+ENVIRONMENT = json.dumps([f"VARIABLE_{i}=" + "x" * 80 for i in range(30)])  # about as long as the one of a YARN container
 
 
 def fill_history(node):
-    """Adds decisions about other containers to the journal of a killed nmd, until the history is full."""
+    """Adds decisions about other containers, and ended containers, to the journal of a killed nmd, until the history is full. The
+    newest container in the journal must have ended."""
     journal = sqlite3.connect(node.dir / "state" / "nmd.db")
     newest, text = journal.execute("SELECT number, json FROM decisions ORDER BY number DESC LIMIT 1").fetchone()
     decision = json.loads(text)
@@ -384,32 +418,56 @@ def fill_history(node):
         ident = f"container_1_{number:06}"
         decision.update(number=number, container_id=ident)
         journal.execute("INSERT INTO decisions VALUES (?, ?, ?)", (number, ident, json.dumps(decision)))
+    columns = [row[1] for row in journal.execute("PRAGMA table_info(containers)")]
+    ended = dict(zip(columns, journal.execute("SELECT * FROM containers ORDER BY seq DESC LIMIT 1").fetchone()))
+    argv, _, *rest = journal.execute("SELECT argv, env, workdir, user, uid, gid, no_new_privs FROM commands").fetchone()
+    for number in range(1, ENDED):
+        ended.update(id=f"container_1_{number:06}", seq=ended["seq"] + 1)
+        journal.execute(f"INSERT INTO containers ({','.join(columns)}) VALUES ({','.join('?' * len(columns))})", list(ended.values()))
+        journal.execute("INSERT INTO commands (id, argv, env, workdir, user, uid, gid, no_new_privs) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        (ended["id"], argv, ENVIRONMENT, *rest))
     journal.commit()
     journal.close()
+
+
+def prepare_restart(node, count):
+    """Gives the node a full history and COUNT running containers. Returns the node, whose nmd runs."""
+    node.wait(node.run(["true"], "GUARANTEED", 1, 0.001), "COMPLETED")
+    node.kill()
+    fill_history(node)
+    node.start()
+    for ident in [node.run(["sleep", "1000"], "GUARANTEED", 1, 0.001) for _ in range(count)]:
+        node.wait(ident, "RUNNING")
+    return node
+
+
+def restarts(node, runs):
+    """Returns the time until the new nmd answers, and the CPU time that it has used until then, both in ms, of each restart."""
+    times = []
+    for _ in range(runs):
+        node.kill()
+        times.append((node.start(), node.cpu_time()))
+    return times
+
+
+def restart_rows(what, ours, reference, note):
+    row(f"{what}, p50", f"{percentile(ours, 50):.0f} ms", f"{percentile(reference, 50):.0f} ms", note)
+    row(" " * len(what) + "  p99", f"{percentile(ours, 99):.0f} ms", f"{percentile(reference, 99):.0f} ms")
 
 
 def restart(build, runs, count):
     """Measures the time from the start of an nmd until it answers, after the last one was killed."""
     node = Node(build)
     try:
-        node.wait(node.run(["true"], "GUARANTEED", 1, 0.001), "COMPLETED")
-        node.kill()
-        fill_history(node)
-        reference = []
-        for _ in range(runs):
-            reference.append(node.start())
-            node.kill()
-        node.start()
-        for ident in [node.run(["sleep", "1000"], "GUARANTEED", 1, 0.001) for _ in range(count)]:
-            node.wait(ident, "RUNNING")
-        times = []
-        for _ in range(runs):
-            node.kill()
-            times.append(node.start())
+        reference = restarts(prepare_restart(node, 0), runs)
+    finally:
+        node.stop()
+    node = Node(build)
+    try:
+        times = restarts(prepare_restart(node, count), runs)
         adopted = node.connection.call("GET", "/v1/status")["containers"]["guaranteed_running"]
-        row(f"restart with {adopted} containers, p50", f"{percentile(times, 50):.0f} ms", f"{percentile(reference, 50):.0f} ms",
-            "goal 1000 ms for 1,000; reference: no container")
-        row("                                p99", f"{percentile(times, 99):.0f} ms", f"{percentile(reference, 99):.0f} ms")
+        for what, ours, plain in zip((f"restart with {adopted} containers", "  CPU time"), zip(*times), zip(*reference)):
+            restart_rows(what, ours, plain, "goal 1000 ms for 1,000; reference: no container")
     finally:
         node.stop()
 
@@ -419,17 +477,20 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--adopted", type=int, default=1000, metavar="N", help="containers that a restarted nmd adopts")
+    parser.add_argument("--only", choices=("idle", "launch", "restart", "memory", "cpu"), help="measure only this")
     arg = parser.parse_args()
-    build = arg.build.resolve()
+    build, few = arg.build.resolve(), max(3, arg.runs // 10)
     if os.geteuid() != 0:
         print("daemon-bench: needs root, to make cgroups")
         sys.exit(77)
     threading.stack_size(65536 * 4)
     row("figure", "nmd", "reference")
-    idle(build)
-    launch(build, arg.runs)
-    restart(build, max(3, arg.runs // 10), arg.adopted)
-    surges(build, max(3, arg.runs // 10))
+    parts = {"idle": lambda: idle(build), "launch": lambda: launch(build, arg.runs),
+             "restart": lambda: restart(build, few, arg.adopted), "memory": lambda: memory(build, few),
+             "cpu": lambda: cpu(build, few)}
+    for name, part in parts.items():
+        if arg.only in (None, name):
+            part()
 
 
 if __name__ == "__main__":
