@@ -77,6 +77,9 @@ struct nm_status {
 };
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
+/* Fills in only the members that nmd has in memory: the state and the health of the node, its sizes and settings, its
+ * use, the numbers of containers, the newest sample of the node, and when nmd was started. The other members are 0. */
+void nm_manager_get_summary(struct nm_manager *m, struct nm_status *ret);
 
 /* Selects a part of a list, in the order of arrival. */
 struct nm_page {

@@ -35,7 +35,7 @@ static void limit_queue(struct nm_yarn *y)
 {
     struct nm_status s;
 
-    nm_manager_get_status(y->manager, &s);
+    nm_manager_get_summary(y->manager, &s);
     nm_manager_set_queue_limit(y->manager, NM_YARN_OWNER,
                                nm_yarn_heartbeat_queue_limit(&y->memory, y->state.queue_max_length,
                                                              y->state.queue_max_wait_msec, s.opportunistic_running));
@@ -141,7 +141,7 @@ static void make_report(struct nm_yarn *y)
     struct nm_status s;
     bool is_draining;
 
-    nm_manager_get_status(y->manager, &s);
+    nm_manager_get_summary(y->manager, &s);
     is_draining = s.state == NM_NODE_DRAINING;
     check_disks(y, &s);
     nm_yarn_heartbeat_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());

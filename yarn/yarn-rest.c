@@ -68,7 +68,7 @@ static int answer_node(const struct question *a, json_t **ret)
         .version = "nmd " NM_VERSION,
     };
 
-    nm_manager_get_status(y->manager, &s);
+    nm_manager_get_summary(y->manager, &s);
     n.healthy = reported ? reported->healthy : s.healthy;
     n.report = reported ? reported->report : s.health_reason;
     n.reported_msec = reported ? reported->reported_msec : (int64_t)(nm_realtime_usec() / 1000);

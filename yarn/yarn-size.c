@@ -109,7 +109,7 @@ void nm_yarn_size_load(struct nm_yarn *y)
 
     if (dir_fd < 0 || nm_read_file_at(dir_fd, FILE_NAME, text, sizeof text, NULL) < 0)
         return;
-    nm_manager_get_status(y->manager, &s);
+    nm_manager_get_summary(y->manager, &s);
     if (nm_parse_numbers(text, v, N_NUMBERS) != N_NUMBERS || v[MEMORY_MIB] > NM_YARN_MEMORY_MIB_MAX ||
         v[VCORES] > NM_YARN_VCORES_MAX || v[OWN_MEMORY_MIB] != s.configured.memory_bytes / NM_MIB ||
         v[OWN_VCORES] != s.configured_vcores_milli / 1000) {

@@ -169,52 +169,70 @@ static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_me
     (void)nm_over_beta_explain(&o, ret->over_beta, sizeof ret->over_beta);
 }
 
-/* Copies the state, so that a slow reader gets a consistent state. */
-void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
+/* Reads no file and makes no system call, because a heartbeat needs only these members, and a host may run a thousand
+ * nodes. */
+void nm_manager_get_summary(struct nm_manager *m, struct nm_status *ret)
 {
-    struct nm_policy_memory memory;
     const char *reason = "";
-    uint64_t now = nm_now_usec();
 
     assert(ret);
     *ret = (struct nm_status){0};
-    if (gethostname(ret->host, sizeof ret->host - 1) < 0)
-        ret->host[0] = '\0';
     ret->state = m->drain.is_on         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
     ret->drained = m->drain.is_on && m->live.n == 0;
-    nm_settings_restart_keys(m, ret->restart_keys, sizeof ret->restart_keys);
     ret->drain_until_restart = m->drain.until_restart;
-    if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
-        ret->drain_deadline_realtime_usec =
-            nm_realtime_usec() + nm_sub_u64(m->drain.deadline_usec, now);
     ret->removable_since_realtime_usec = m->removable_since_usec;
     ret->healthy = nm_health_get(m->health, &reason);
     (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
     ret->backend = m->backend;
-    fill_notes(m, ret);
     nm_usage_fill(m, ret);
     fill_capacity(m, ret);
     ret->settings = m->settings;
     ret->queue_limit = m->owners.queue_limit;
-    ret->sample_age_usec = nm_sub_u64(now, m->sampled.at_usec);
+    ret->node = m->sampled.node;
+    ret->started_realtime_usec = m->timers.started_realtime_usec;
+}
+
+static void fill_sample(const struct nm_manager *m, uint64_t now_usec, struct nm_status *ret)
+{
+    ret->sample_age_usec = nm_sub_u64(now_usec, m->sampled.at_usec);
     ret->sample_period_usec = m->config->period_usec;
     ret->sample_cost_usec = m->sampled.cost_usec;
-    ret->node = m->sampled.node;
     memcpy(ret->links, m->sampled.links, sizeof ret->links);
     ret->n_links = m->sampled.n_links;
+}
+
+static void fill_policy(const struct nm_manager *m, uint64_t now_usec, struct nm_status *ret)
+{
+    struct nm_policy_memory memory;
+
     ret->queue_reason = m->round.queue_reason;
     memcpy(ret->queue_head_id, m->round.queue_head_id, sizeof ret->queue_head_id);
     ret->squeeze_millicores = nm_squeeze_millicores(m->round.squeeze);
     nm_policy_get_memory(m->policy, &memory);
-    ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
-    ret->surge_margin_until_usec =
-        memory.margin.until_usec > now ? memory.margin.until_usec : 0;
+    ret->breaker_until_usec = memory.breaker_until_usec > now_usec ? memory.breaker_until_usec : 0;
+    ret->surge_margin_until_usec = memory.margin.until_usec > now_usec ? memory.margin.until_usec : 0;
     fill_over_beta(m, &memory, ret);
+}
+
+/* Copies the state, so that a slow reader gets a consistent state. */
+void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
+{
+    uint64_t now = nm_now_usec();
+
+    nm_manager_get_summary(m, ret);
+    if (gethostname(ret->host, sizeof ret->host - 1) < 0)
+        ret->host[0] = '\0';
+    nm_settings_restart_keys(m, ret->restart_keys, sizeof ret->restart_keys);
+    if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
+        ret->drain_deadline_realtime_usec =
+            nm_realtime_usec() + nm_sub_u64(m->drain.deadline_usec, now);
+    fill_notes(m, ret);
+    fill_sample(m, now, ret);
+    fill_policy(m, now, ret);
     ret->counters = m->counters;
     nm_decisions_fill(m->decisions, ret);
-    ret->started_realtime_usec = m->timers.started_realtime_usec;
     fill_self(ret);
     nm_manager_get_upstream(m, &ret->upstream);
 }

@@ -172,6 +172,11 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     *ret = m->status;
 }
 
+void nm_manager_get_summary(struct nm_manager *m, struct nm_status *ret)
+{
+    *ret = m->status;
+}
+
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {

@@ -163,6 +163,37 @@ static void test_a_drain_until_a_restart_survives_a_crash(void **state)
     }
 }
 
+/* The summary has the same figures as the status, which also reads files. */
+static void test_the_summary_has_the_figures_of_the_status(void **state)
+{
+    struct nm_drain_order order = {.deadline_usec = UINT64_MAX};
+    struct manager_fixture *w = *state;
+    struct nm_status summary, status;
+    struct nm_problem problem;
+
+    manager_fixture_start(w);
+    (void)run(w, "exec sleep 1000");
+    nm_health_set_journal(w->m->health, "this test says so");
+    assert_int_equal(nm_manager_drain(w->m, &admin, &order, &problem), 0);
+    nm_manager_get_summary(w->m, &summary);
+    nm_manager_get_status(w->m, &status);
+    assert_int_equal(summary.state, NM_NODE_DRAINING);
+    assert_int_equal(summary.guaranteed_running, 1);
+    assert_false(summary.healthy);
+    assert_string_equal(summary.health_reason, status.health_reason);
+    assert_int_equal(status.state, summary.state);
+    assert_int_equal(status.guaranteed_running, summary.guaranteed_running);
+    assert_memory_equal(&status.allocated, &summary.allocated, sizeof status.allocated);
+    assert_memory_equal(&status.capacity, &summary.capacity, sizeof status.capacity);
+    assert_memory_equal(&status.configured, &summary.configured, sizeof status.configured);
+    assert_int_equal(status.configured_vcores_milli, summary.configured_vcores_milli);
+    assert_int_equal(status.node.memory_total_bytes, summary.node.memory_total_bytes);
+    assert_int_equal(status.settings.queue_max_length, summary.settings.queue_max_length);
+    assert_true(summary.backend == w->m->backend);
+    assert_int_equal(summary.n_notes, 0);
+    assert_true(status.n_notes > 0);
+}
+
 /* ---- a container that can't be measured ---------------------------------------------------------- */
 
 static void write_cpu_stat(const struct nm_live_container *l, size_t padding)
@@ -654,6 +685,7 @@ int main(void)
         TEST(test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period),
         TEST(test_a_drain_whose_timer_can_not_be_made_is_refused),
         TEST(test_a_drain_until_a_restart_survives_a_crash),
+        TEST(test_the_summary_has_the_figures_of_the_status),
         TEST(test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long),
         TEST(test_nmd_starts_although_the_disk_is_full),
         TEST(test_the_breaker_can_be_closed_although_the_disk_is_full),

@@ -176,7 +176,7 @@ static bool is_draining(const struct nm_yarn_node *n)
 {
     struct nm_status s;
 
-    nm_manager_get_status(n->p.manager, &s);
+    nm_manager_get_summary(n->p.manager, &s);
     return s.state == NM_NODE_DRAINING;
 }
 
