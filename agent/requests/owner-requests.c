@@ -196,16 +196,25 @@ void nm_manager_set_end_callback(struct nm_manager *m, const char *owner,
     m->owners.ask_userdata = userdata;
 }
 
+/* Requests a round only while a container of the owner waits. An upstream sets the limit with each heartbeat, and most
+ * nodes have an empty queue. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit)
 {
+    bool any_waits = false;
+
     assert(owner && *owner && strlen(owner) < sizeof m->owners.limited);
     assert(!m->owners.limited[0] || nm_streq(m->owners.limited, owner));
     (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
     m->owners.queue_limit = limit;
-    m->owners.limit_due = limit != UINT32_MAX;
-    for (size_t i = 0; i < m->live.n; i++)
-        m->live.views[i]->limited = nm_streq(m->live.all[i]->c->owner, m->owners.limited);
-    nm_round_request(m, NM_TRIGGER_CHANGE);
+    for (size_t i = 0; i < m->live.n; i++) {
+        struct nm_policy_container *v = m->live.views[i];
+
+        v->limited = nm_streq(m->live.all[i]->c->owner, m->owners.limited);
+        any_waits |= v->limited && v->type == NM_OPPORTUNISTIC && nm_policy_container_is_waiting(v);
+    }
+    m->owners.limit_due = any_waits && limit != UINT32_MAX;
+    if (any_waits)
+        nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 void nm_manager_report_event(struct nm_manager *m, int level, const char *text)

@@ -616,6 +616,30 @@ static void test_an_unhealthy_node_starts_no_container(void **state)
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
 }
 
+static void test_a_queue_limit_without_a_queue_causes_no_round(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
+    struct manager_fixture *w = *state;
+    const struct nm_container *c;
+
+    nm_health_set_journal(w->m->health, "this test says so"); /* containers stay in the queue */
+    locals.owner = "local";
+    (void)manager_fixture_submit_as(w, &locals);
+    manager_fixture_settle(w);
+    w->m->round.triggers = 0;
+    nm_manager_set_queue_limit(w->m, OWNER, 0);
+    nm_manager_set_queue_limit(w->m, OWNER, 0);
+    assert_int_equal(w->m->round.triggers, 0);
+    c = manager_fixture_submit_as(w, &s)->c; /* is not discarded by the limit that was set before */
+    decide(w);
+    assert_int_equal(c->view.state, NM_SCHEDULED);
+    w->m->round.triggers = 0;
+    nm_manager_set_queue_limit(w->m, OWNER, 0);
+    assert_int_equal(w->m->round.triggers, 1U << NM_TRIGGER_CHANGE);
+    decide(w);
+    assert_int_equal(c->exit_reason, NM_EXIT_SHED);
+}
+
 static bool is_paused(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_PAUSED;
@@ -740,6 +764,7 @@ int main(void)
         TEST(test_a_container_in_preparation_is_ended_without_a_kill),
         TEST(test_a_prepared_container_is_restored_after_a_restart),
         TEST(test_an_unhealthy_node_starts_no_container),
+        TEST(test_a_queue_limit_without_a_queue_causes_no_round),
         TEST(test_a_queue_limit_of_zero_affects_only_queued_containers),
         TEST(test_a_change_reported_to_the_owner_survives_a_crash_of_nmd),
     };
