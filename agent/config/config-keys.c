@@ -191,7 +191,9 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Time from SIGTERM to SIGKILL when a person ends a container. Preemption does not wait."},
 
     {"sampling", "period", NM_CONFIG_DURATION, FIELD(period_usec), .fallback = "3s",
-     RANGE("100ms", "60s"), .meaning = "Time between two samples of the node and all containers."},
+     RANGE("100ms", "60s"),
+     .meaning = "Time between two samples of the node and all containers. A node without containers is sampled every "
+                "two periods."},
     {"sampling", "glance", NM_CONFIG_BOOL, FIELD(growth_probe), .fallback = "yes",
      .meaning = "yes: read the node's free memory and the containers' CPU time between two samples while there are "
                 "opportunistic containers, so that use that may cross a preemption threshold is noticed in a fraction "

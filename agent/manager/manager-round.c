@@ -318,16 +318,32 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     set_wake_timer(m->round.internal->wake_timer, v->wake_usec);
 }
 
+/* Returns to one sample per period after the node had no container. Returns whether the newest sample is older than a
+ * period, so that the first container after the pause is decided on with a sample as fresh as on any other node. */
+static bool end_idle_pause(struct nm_manager *m, uint64_t now_usec)
+{
+    uint64_t due = m->sampled.at_usec + m->config->period_usec;
+    bool is_old = due <= now_usec;
+
+    if (!m->timers.is_idle || m->live.n == 0)
+        return false;
+    m->timers.is_idle = false;
+    m->timers.sample_due_usec = is_old ? now_usec + m->config->period_usec : due;
+    (void)sd_event_source_set_time(m->timers.sample, m->timers.sample_due_usec);
+    return is_old;
+}
+
 void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
+    bool was_idle = end_idle_pause(m, now);
 
     assert(!m->round.is_on); /* code that runs inside a round must use nm_round_request() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;
     m->round.cause_usec = nm_growth_probe_event_usec(m->growth_probe) ?: now;
-    if (trigger != NM_TRIGGER_CHANGE ||
+    if (trigger != NM_TRIGGER_CHANGE || was_idle ||
         now - m->sampled.at_usec > m->settings.sample_max_age_usec)
         (void)nm_sample_all(m);
     decide_and_act(m, trigger);

@@ -34,6 +34,10 @@
  * too few ticks for an accurate value. */
 #define FIRST_SAMPLE_USEC (100 * NM_USEC_PER_MSEC)
 
+/* Time between two samples of a node without containers, in periods. There is nothing to take back, and a sample of
+ * this age is not stale yet (STALE_PERIODS in settings.c). The first container ends the pause (manager-round.c). */
+#define IDLE_PERIODS 2
+
 /* ---- timers and watches ---------------------------------------------------- */
 
 static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
@@ -51,19 +55,21 @@ static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
 static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
-    uint64_t now = nm_now_usec(), ended, pause;
+    uint64_t now = nm_now_usec(), ended, pause, period;
 
     if (now > usec + m->config->period_usec / 2)
         m->counters.late_samples++;
     nm_pressure_follow_slice(m);
     nm_round(m, NM_TRIGGER_SAMPLE);
     nm_settings_follow_node(m);
+    m->timers.is_idle = m->live.n == 0;
+    period = m->config->period_usec * (m->timers.is_idle ? IDLE_PERIODS : 1);
     /* Set the next sample to one period after the time at which this sample was due, so that delays don't add up. After
      * a long delay, don't take the missed samples. If a sample takes long (thousands of processes, a busy host), the
      * pause until the next sample is at least as long. */
     ended = nm_now_usec();
     pause = NM_MAX(m->config->period_usec / 4, ended - now);
-    m->timers.sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
+    m->timers.sample_due_usec = NM_MAX(usec + period, ended + pause);
     if (m->sampled.woke)
         m->timers.sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
     (void)sd_event_source_set_time(s, m->timers.sample_due_usec);

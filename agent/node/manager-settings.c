@@ -98,6 +98,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
         nm_saved_history_set_span(m->saved_history, c->history_usec);
     if (m->timers.sample && period_changed) {
         m->timers.sample_due_usec = nm_now_usec() + c->period_usec;
+        m->timers.is_idle = false;
         (void)sd_event_source_set_time(m->timers.sample, m->timers.sample_due_usec);
         (void)sd_event_source_set_enabled(m->timers.sample, SD_EVENT_ONESHOT);
     }

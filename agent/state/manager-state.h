@@ -213,6 +213,7 @@ struct nm_unowned_cgroups {
 struct nm_timers {
     sd_event_source *sample;
     uint64_t sample_due_usec;
+    bool is_idle; /* sample_due_usec is later than usual, because the node had no container at the last sample */
     struct nm_upkeep *upkeep; /* manager.c */
     sd_event_source *restore; /* recovery-limits.c */
     uint64_t started_realtime_usec; /* when nmd was started */
