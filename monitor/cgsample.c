@@ -9,7 +9,8 @@
  *
  * memory.current includes page cache that can be dropped, which the policy must not count as use. But it is a single
  * number, whereas for memory.stat the kernel collects data from all CPUs and prints fifty lines. If memory.current is
- * unchanged and no CPU time was used, then no memory was allocated or reclaimed, and the other files are not read.
+ * unchanged and hardly any CPU time was used (KEPT_CPU_USEC), the other files are not read. The same holds for the
+ * processes' files, which replace the memory files where there is no memory controller. Decision 52 has the reasons.
  *
  * memory.peak, memory.swap.current and memory.events change seldom, and nearly always together with a large change of
  * memory.current: swapping out and the OOM killer lower memory.current, and a new peak raises it. So these files are
@@ -44,6 +45,10 @@
  * change of the total. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
+/* CPU time since the last reading of the memory files up to which their figures are kept. A process needs CPU time to
+ * get memory, since it clears the pages. In this time it gets one to three MiB at the most. */
+#define KEPT_CPU_USEC UINT64_C(100)
+
 /* Change of memory.current below which the seldom changing files are not read. The kernel's counters are not more
  * exact: it charges in batches, per CPU. */
 #define LEAP_BYTES ((uint64_t)256 << 10)
@@ -60,10 +65,12 @@ struct nm_cgroup_sampler {
     /* -EBADF: this kernel has no such file */
     int memory_current_fd, memory_peak_fd, memory_events_fd, memory_swap_fd;
     struct nm_procmem *procs;
+    bool exact;             /* memory files are read after any use of CPU time */
+    uint64_t read_cpu_usec; /* the container's CPU time at the last use of CPU time after which they were read */
     /* The last reading of memory.stat, and of memory.current just before it. */
     bool read_before;
     struct nm_cgroup_sample last;
-    uint64_t last_current_bytes;
+    uint64_t last_current_bytes, last_cpu_usec;
     /* The last reading of the seldom changing files, and of memory.current then. */
     bool seldom_read_before;
     uint64_t seldom_usec, seldom_current_bytes;
@@ -198,6 +205,11 @@ void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n)
         nm_procmem_limit_reads(s->procs, (unsigned)(TURN_READS / NM_MAX(n, (size_t)1)));
 }
 
+void nm_cgroup_sampler_set_exact(struct nm_cgroup_sampler *s, bool exact)
+{
+    s->exact = exact;
+}
+
 int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on)
 {
     int r;
@@ -295,16 +307,16 @@ static int read_seldom(struct nm_cgroup_sampler *s, uint64_t current_bytes,
 }
 
 static bool is_unchanged(const struct nm_cgroup_sampler *s, const struct nm_cgroup_sample *now,
-                         uint64_t current_bytes)
+                         uint64_t current_bytes, uint64_t cpu_usec)
 {
     return s->read_before && s->memory_current_fd >= 0 && current_bytes == s->last_current_bytes &&
-           now->cpu_usage_usec == s->last.cpu_usage_usec && now->at_usec >= s->last.at_usec &&
+           cpu_usec == s->last_cpu_usec && now->at_usec >= s->last.at_usec &&
            now->at_usec - s->last.at_usec < IDLE_MAX_AGE_USEC;
 }
 
 /* Reads the memory files. The caller has already read the CPU time into `out`: memory that is allocated after this
  * reading uses CPU time, so the next sample reads the files again. */
-static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
+static int sample_memory_files(struct nm_cgroup_sampler *s, uint64_t cpu_usec, struct nm_cgroup_sample *out)
 {
     uint64_t current_bytes;
     int r;
@@ -314,7 +326,7 @@ static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sam
     if (r < 0)
         return r;
     out->charged_bytes = current_bytes;
-    if (is_unchanged(s, out, current_bytes)) {
+    if (is_unchanged(s, out, current_bytes, cpu_usec)) {
         out->memory_bytes = s->last.memory_bytes;
         out->memory_peak_bytes = s->last.memory_peak_bytes;
         out->swap_bytes = s->last.swap_bytes;
@@ -331,14 +343,15 @@ static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sam
     s->read_before = true;
     s->last = *out;
     s->last_current_bytes = current_bytes;
+    s->last_cpu_usec = cpu_usec;
     return 0;
 }
 
-static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec,
+static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec, uint64_t cpu_usec,
                             struct nm_cgroup_sample *out)
 {
     struct nm_proc_memory m;
-    int r = nm_procmem_sample(s->procs, now_usec, out->cpu_usage_usec, &m);
+    int r = nm_procmem_sample(s->procs, now_usec, cpu_usec, &m);
 
     if (r < 0)
         return r;
@@ -383,14 +396,27 @@ static void sample_stall(struct nm_cgroup_sampler *s, uint64_t now_usec, struct 
     out->stall_permille = (uint32_t)NM_MIN(s->stall.per_sec / 1000, UINT64_C(1000));
 }
 
+/* Returns the CPU time that controls the reading of the memory files: they are read when it changes. It leaves out
+ * short use of CPU time. */
+static uint64_t cpu_for_memory(struct nm_cgroup_sampler *s, uint64_t usage_usec)
+{
+    const uint64_t kept_usec = s->exact ? 0 : KEPT_CPU_USEC;
+
+    if (usage_usec < s->read_cpu_usec || usage_usec - s->read_cpu_usec > kept_usec)
+        s->read_cpu_usec = usage_usec;
+    return s->read_cpu_usec;
+}
+
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec,
                              struct nm_cgroup_sample *ret)
 {
     struct nm_cgroup_sample out = {.at_usec = now_usec};
     int r = sample_cpu(s, now_usec, &out); /* must be first: see nm_procmem_sample() */
 
-    if (r >= 0)
-        r = s->procs ? sample_processes(s, now_usec, &out) : sample_memory_files(s, &out);
+    if (r >= 0 && s->procs)
+        r = sample_processes(s, now_usec, cpu_for_memory(s, out.cpu_usage_usec), &out);
+    else if (r >= 0)
+        r = sample_memory_files(s, cpu_for_memory(s, out.cpu_usage_usec), &out);
     if (r < 0)
         return r;
     sample_stall(s, now_usec, &out);

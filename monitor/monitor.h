@@ -50,9 +50,10 @@ int nm_tasks_max(const char *proc_root, uint64_t *ret);
  * of the cgroup's processes (anonymous + shared resident memory), and `from_proc` is true. A container needs 6
  * descriptors, or 3 and one per process (at most 64), and one for its stall: raise RLIMIT_NOFILE.
  *
- * A container that has used no CPU time since the last sample is not read again for up to 10 s, unless memory.current
- * has changed. Figures that seldom change (oom_kills, peaks between two samples, swap_bytes while it is 0) can be 10 s
- * old, unless memory.current has changed by much.
+ * The memory of a container that has used hardly any CPU time since it was last read (up to 0.1 ms) is not read again
+ * for up to 10 s, unless memory.current has changed. nm_cgroup_sampler_set_exact() changes this. Figures that seldom
+ * change (oom_kills, peaks between two samples, swap_bytes while it is 0) can be 10 s old, unless memory.current has
+ * changed by much.
  */
 struct nm_cgroup_sample {
     uint64_t at_usec;
@@ -86,6 +87,9 @@ void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
 /* Sets how many samplers share the time of one turn. Without the memory controller, one sample of a container with many
  * processes reads fewer of them if there are more samplers. */
 void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n);
+/* Sets whether the next samples read the memory of each container that has used any CPU time since it was last read. Is
+ * for samples that follow a sign of growth. */
+void nm_cgroup_sampler_set_exact(struct nm_cgroup_sampler *s, bool exact);
 void nm_cgroup_sampler_reap(void); /* reaps helper processes of freed samplers; call this function regularly */
 /* Starts or stops measuring the container's stall in each sample, which needs one more descriptor. Returns -EOPNOTSUPP
  * if there is no cpu.pressure. */

@@ -345,7 +345,7 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     m->round.cause_usec = nm_growth_probe_event_usec(m->growth_probe) ?: now;
     if (trigger != NM_TRIGGER_CHANGE || was_idle ||
         now - m->sampled.at_usec > m->settings.sample_max_age_usec)
-        (void)nm_sample_all(m);
+        (void)nm_sample_all(m, trigger == NM_TRIGGER_PRESSURE || trigger == NM_TRIGGER_EXTRA_SAMPLE);
     decide_and_act(m, trigger);
     m->round.is_on = false;
 }

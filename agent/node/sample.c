@@ -29,6 +29,7 @@ struct nm_sampling {
     uint64_t links_usec;                /* when the links were last read; 0: not yet */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
     unsigned n_slices;                  /* how often the slice was opened, since it may be recreated */
+    bool exact;                         /* false during a full sample that follows no sign of growth */
     size_t n_samplers;                  /* number of container samplers at the last full sample */
 };
 
@@ -40,6 +41,7 @@ int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm
     if (!s)
         return -ENOMEM;
     s->slice_cpu_fd = s->slice_memory_fd = -EBADF;
+    s->exact = true;
     r = nm_node_sampler_new(proc_root, &s->node);
     if (r < 0)
         return r;
@@ -153,6 +155,7 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
     if (!l->sampler)
         return; /* the container has not started, or has ended */
     nm_cgroup_sampler_set_n_samplers(l->sampler, l->m->sampling->n_samplers);
+    nm_cgroup_sampler_set_exact(l->sampler, l->m->sampling->exact);
     r = nm_cgroup_sampler_sample(l->sampler, now_usec, &s);
     if (r < 0) {
         note_unread(l, now_usec, r);
@@ -302,7 +305,7 @@ int nm_sample_node(struct nm_manager *m)
     return nm_node_sampler_sample(m->sampling->node, nm_now_usec(), &m->sampled.node);
 }
 
-int nm_sample_all(struct nm_manager *m)
+int nm_sample_all(struct nm_manager *m, bool exact)
 {
     uint64_t now = nm_now_usec();
     struct nm_node_sample node;
@@ -327,12 +330,14 @@ int nm_sample_all(struct nm_manager *m)
     notice_sleep(m, now);
     used_bytes = collect(m);
     m->sampling->n_samplers = count_samplers(m);
+    m->sampling->exact = exact;
     for (size_t i = 0; i < m->live.n; i++) {
         nm_sample_live(m->live.all[i], now);
         used_bytes = nm_sub_u64(used_bytes, m->live.all[i]->run.sample.memory_bytes);
         m->live.views[i]->state_samples++;
         record_regained(m->live.all[i]);
     }
+    m->sampling->exact = true; /* for samples of single containers, which precede or follow an action */
     m->sampled.slice_unowned_bytes = used_bytes;
     sample_links(m, now);
     m->sampled.at_usec = now;

@@ -21,7 +21,8 @@ NM_DEFINE_CLEANUP(struct nm_sampling *, nm_sampling_free)
  * many processes and no memory controller. */
 bool nm_sample_is_affordable(const struct nm_manager *m, uint64_t now_usec);
 
-int nm_sample_all(struct nm_manager *m); /* samples the node and all containers */
+/* Samples the node and all containers. exact: also reads the memory of containers that used very little CPU time. */
+int nm_sample_all(struct nm_manager *m, bool exact);
 int nm_sample_node(struct nm_manager *m); /* samples only the node, into m->sampled */
 /* Reads only the node's memory figures, into *ret. */
 int nm_sample_memory(const struct nm_manager *m, uint64_t now_usec, struct nm_node_sample *ret);

@@ -3,14 +3,17 @@
 /*
  * Measures the cost of a sampling round. Makes real cgroups with live processes, samples them all, and prints CPU and
  * wall-clock time per round. The reference is the simple way on the same cgroups: open, read and close each file, and
- * /proc/PID/status of every process. The two run in turns, each after new activity, because a reading reduces the
- * kernel's work for the next one. Needs root and a cgroup2 mount; removes everything that it makes.
+ * /proc/PID/status of every process. A third row has the least that each sample must do: reading cpu.stat of every
+ * container from open files without parsing, which is nearly all kernel time. The three run in turns, each after
+ * new activity, because a reading reduces the kernel's work for the next one. Needs root and a cgroup2 mount; removes
+ * everything that it makes.
  *
- *   sampling-bench [--rounds N] [--per-container N] [CONTAINERS...]
+ *   sampling-bench [--rounds N] [--per-container N] [--busy USEC] [CONTAINERS...]
  *                  default: 30 rounds, 2 processes, 100 and 1000 containers
  *
  * Containers have two processes, since one is the shim. Between two rounds one process of each active container runs
- * and touches another page; first with one container in ten active, then with all.
+ * and touches another page; first with one container in ten active, then with all. With --busy, it also uses this CPU
+ * time: the samplers ignore very little CPU time.
  */
 
 #include <errno.h>
@@ -39,9 +42,10 @@
 struct bench {
     char dir[128];
     bool memory_controller, stall;
-    unsigned n, per_container, rounds;
+    unsigned n, per_container, rounds, busy_usec;
     struct nm_cgroup **cgroups;
     struct nm_cgroup_sampler **samplers;
+    int *cpu_stats; /* cpu.stat of each container */
     int cpu_stat_fd, memory_stat_fd; /* files of dir, which stay open as nmd's slice files do */
     pid_t *pids;
     unsigned n_pids;
@@ -81,10 +85,18 @@ static bool make_top(struct bench *b)
     return false;
 }
 
+static void use_cpu(unsigned usec)
+{
+    uint64_t until = nm_clock_usec(CLOCK_THREAD_CPUTIME_ID) + usec;
+
+    while (usec > 0 && nm_clock_usec(CLOCK_THREAD_CPUTIME_ID) < until)
+        ;
+}
+
 /* Runs the process of container i that becomes active. Its mapping has room for a page per round. */
 static _Noreturn void live_active(const struct bench *b, unsigned i)
 {
-    const size_t pages = (size_t)b->rounds * 4;
+    const size_t pages = (size_t)b->rounds * 6;
     char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     unsigned seen = 0;
 
@@ -99,6 +111,7 @@ static _Noreturn void live_active(const struct bench *b, unsigned i)
         seen = now;
         if (p != MAP_FAILED && seen < pages)
             p[(size_t)seen * 4096] = 1;
+        use_cpu(b->busy_usec);
         atomic_fetch_add(&b->shared->done, 1);
     }
 }
@@ -179,6 +192,7 @@ static int make_containers(struct bench *b)
         r = nm_cgroup_sampler_new(b->cgroups[i], b->memory_controller, "/proc", &b->samplers[i]);
         if (r < 0)
             return r;
+        b->cpu_stats[i] = openat(b->cgroups[i]->dir_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
         nm_cgroup_sampler_set_shim(b->samplers[i], shim_of(b, i));
         if (!watches_stall(b, i))
             continue;
@@ -211,6 +225,7 @@ static void remove_containers(struct bench *b)
     for (unsigned i = 0; i < b->n; i++) {
         b->samplers[i] = nm_cgroup_sampler_free(b->samplers[i]);
         b->cgroups[i] = nm_cgroup_free(b->cgroups[i]);
+        b->cpu_stats[i] = nm_close(b->cpu_stats[i]);
     }
     for (unsigned i = 0; i < b->n; i++) {
         char path[192];
@@ -222,7 +237,7 @@ static void remove_containers(struct bench *b)
         perror(b->dir);
 }
 
-/* ---- the two methods ------------------------------------------------------------------------- */
+/* ---- the three methods ------------------------------------------------------------------------- */
 
 static uint64_t sample_all(struct bench *b)
 {
@@ -288,6 +303,17 @@ static uint64_t naive_all(struct bench *b)
     return sum;
 }
 
+static uint64_t cpu_stat_all(struct bench *b)
+{
+    char text[1024];
+    uint64_t sum = 0;
+
+    (void)nm_cgroup_collect(b->cpu_stat_fd);
+    for (unsigned i = 0; i < b->n; i++)
+        sum += pread(b->cpu_stats[i], text, sizeof text, 0) > 0;
+    return sum;
+}
+
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 static struct cost measure(struct bench *b, uint64_t (*run)(struct bench *b), uint64_t *ret_sum)
@@ -325,9 +351,10 @@ static void compare(struct bench *b, unsigned every)
 {
     _cleanup_free_ struct cost *ours = calloc(b->rounds, sizeof *ours);
     _cleanup_free_ struct cost *naive = calloc(b->rounds, sizeof *naive);
+    _cleanup_free_ struct cost *least = calloc(b->rounds, sizeof *least);
     uint64_t our_sum = 0, naive_sum = 0, first;
 
-    if (!ours || !naive)
+    if (!ours || !naive || !least)
         return;
     (void)measure(b, sample_all, &first); /* the first sample opens files, so it is not representative */
     for (unsigned i = 0; i < b->rounds; i++) {
@@ -335,29 +362,33 @@ static void compare(struct bench *b, unsigned every)
         ours[i] = measure(b, sample_all, &our_sum);
         next_round(b, every);
         naive[i] = measure(b, naive_all, &naive_sum);
+        next_round(b, every);
+        least[i] = measure(b, cpu_stat_all, &first);
     }
     printf("# one container in %u active, memory %s, %s\n", every,
            b->memory_controller ? "from memory.stat" : "from /proc",
            b->stall ? "stall of every second one from cpu.pressure" : "no stall, for there is no cpu.idle");
     print_row(b, "nmd's samplers", ours, our_sum);
     print_row(b, "reference: open, read, close", naive, naive_sum);
+    print_row(b, "cpu.stat alone, not parsed", least, 0);
     if (b->n == 1000)
         printf("# goal at 1,000 containers, %.1f ms of CPU: %s\n", GOAL_USEC / 1e3,
                ours[b->rounds / 2].cpu_usec <= GOAL_USEC ? "met" : "NOT met");
     (void)fflush(stdout);
 }
 
-static int run(unsigned n, unsigned per_container, unsigned rounds)
+static int run(unsigned n, unsigned per_container, unsigned rounds, unsigned busy_usec)
 {
-    struct bench b = {.n = n, .per_container = per_container, .rounds = rounds};
+    struct bench b = {.n = n, .per_container = per_container, .rounds = rounds, .busy_usec = busy_usec};
     int r;
 
     b.cgroups = calloc(n, sizeof(struct nm_cgroup *));
     b.samplers = calloc(n, sizeof(struct nm_cgroup_sampler *));
+    b.cpu_stats = calloc(n, sizeof *b.cpu_stats);
     b.pids = calloc((size_t)n * per_container, sizeof *b.pids);
     b.shared =
         mmap(NULL, sizeof *b.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!b.cgroups || !b.samplers || !b.pids || b.shared == MAP_FAILED)
+    if (!b.cgroups || !b.samplers || !b.cpu_stats || !b.pids || b.shared == MAP_FAILED)
         return 1;
     if (!make_top(&b)) {
         fprintf(stderr,
@@ -375,6 +406,7 @@ static int run(unsigned n, unsigned per_container, unsigned rounds)
     remove_containers(&b);
     free(b.cgroups);
     free(b.samplers);
+    free(b.cpu_stats);
     free(b.pids);
     (void)munmap(b.shared, sizeof *b.shared);
     return r < 0;
@@ -397,14 +429,15 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         {"rounds", required_argument, NULL, 'r'},
         {"per-container", required_argument, NULL, 'p'},
+        {"busy", required_argument, NULL, 'b'},
         {0},
     };
-    unsigned rounds = 30, per_container = 2, counts[16] = {100, 1000}, n_counts = 2;
+    unsigned rounds = 30, per_container = 2, busy_usec = 0, counts[16] = {100, 1000}, n_counts = 2;
     struct rlimit files;
     int r = 0, opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0)
-        if (opt == '?' || !parse_count(optarg, opt == 'r' ? &rounds : &per_container))
+        if (opt == '?' || !parse_count(optarg, opt == 'r' ? &rounds : opt == 'b' ? &busy_usec : &per_container))
             return 2;
     if (optind < argc)
         n_counts = 0;
@@ -419,6 +452,6 @@ int main(int argc, char **argv)
            "per round, in ms", "CPU min", "CPU p50", "CPU max", "wall p50", "sum in MiB");
     (void)fflush(stdout);
     for (unsigned i = 0; i < n_counts && r == 0; i++)
-        r = run(counts[i], per_container, rounds);
+        r = run(counts[i], per_container, rounds, busy_usec);
     return r;
 }

@@ -8,7 +8,7 @@ cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fak
 	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-pass %D%/test-cgroup-procs \
 	%D%/test-cgroup-signal %D%/test-cgroup-watch %D%/test-libcg %D%/test-netprio %D%/test-netprio-probe \
 	%D%/test-systemd %D%/test-systemd-failures
-monitor_tests = %D%/test-cgsample %D%/test-history %D%/test-link %D%/test-link-failures %D%/test-monitor-parse \
+monitor_tests = %D%/test-cgsample %D%/test-cgsample-kept %D%/test-history %D%/test-link %D%/test-link-failures %D%/test-monitor-parse \
 	%D%/test-node %D%/test-pagewalk %D%/test-sampling-failures %D%/test-sampling-many
 policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %D%/test-policy-pass \
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
@@ -164,7 +164,7 @@ $(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-simul
 $(call fixture,proxy-fixture,yarn-proxy yarn-proxy-failures)
 $(call fixture,refused-requests http-fixture fake-manager fail-nth,local-memory)
 $(call fixture,reinit-fixture fake-launcher manager-fixture,yarn-execution-type yarn-reinit yarn-reinit-limits)
-$(call fixture,sample-fixture,cgsample pagewalk sampling-failures sampling-many)
+$(call fixture,sample-fixture,cgsample cgsample-kept pagewalk sampling-failures sampling-many)
 $(call fixture,shuffle-client shuffle-fixture,shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)

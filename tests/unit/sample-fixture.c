@@ -79,9 +79,14 @@ void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shme
 
 void use_cpu(struct fixture *f)
 {
+    use_cpu_for(f, 1000);
+}
+
+void use_cpu_for(struct fixture *f, unsigned usec)
+{
     char text[64];
 
-    f->usage_usec += 1000;
+    f->usage_usec += usec;
     (void)snprintf(text, sizeof text, "usage_usec %u\n", f->usage_usec);
     fake_tree_write(&f->cgroup, "cpu.stat", text);
 }

@@ -33,3 +33,4 @@ void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shme
 
 /* Increases the cgroup's CPU time. Without an increase the sampler need not read the processes again. */
 void use_cpu(struct fixture *f);
+void use_cpu_for(struct fixture *f, unsigned usec);

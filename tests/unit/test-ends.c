@@ -249,7 +249,7 @@ static void test_after_its_removal_the_files_of_the_new_slice_are_read(void **st
     assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &slice), 0);
     assert_int_not_equal(slice, first);
     write_file(w->m->backend->slice_fd, "memory.stat", "anon nonsense\n");
-    (void)nm_sample_all(w->m);
+    (void)nm_sample_all(w->m, false);
     assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0);
 }
 

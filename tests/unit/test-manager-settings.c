@@ -201,7 +201,7 @@ static void test_a_changed_number_of_vcores_changes_the_cpu_shares(void **state)
     assert_int_equal(millicores(w, "runs"), 500);
     assert_file(runs, "cpu.weight", "1250");
     manager_fixture_node(w, 1000, 2);
-    assert_int_equal(nm_sample_all(w->m), 0);
+    assert_int_equal(nm_sample_all(w->m, false), 0);
     nm_settings_follow_node(w->m);
     assert_int_equal(millicores(w, "waits"), 250);
     assert_int_equal(millicores(w, "runs"), 250);

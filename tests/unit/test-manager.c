@@ -142,12 +142,12 @@ static void test_the_links_of_a_node_without_containers_are_rarely_read(void **s
     n_link_samples = 0;
     manager_fixture_start(w);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(nm_sample_all(w->m), 0);
+        assert_int_equal(nm_sample_all(w->m, false), 0);
     assert_int_equal(n_link_samples, 1);
     assert_true(w->m->sampled.uplink_utilization > 0);
     (void)run(w, "exec sleep 1000");
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(nm_sample_all(w->m), 0);
+        assert_int_equal(nm_sample_all(w->m, false), 0);
     assert_in_range(n_link_samples, 4, UINT32_MAX);
 }
 
