@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# The benchmark tests/bench/scale with a small number of nodes: all of them become nodes of a stock ResourceManager and stay so, and
+# the benchmark leaves neither a process nor a cgroup. Figures of so few nodes and so short a time are not checked, except that idle
+# nodes use little CPU.
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'the nodes need root'
+slices() { find "$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)" -maxdepth 1 -name 'nmscale*.slice'; }
+figures=$NMD_TEST_DIR/figures
+before=$(slices)
+check 'twenty nmds register with a stock ResourceManager' \
+    bash -c "'$(dirname "$0")/../bench/scale' --seconds 8 20 >'$figures'"
+diag "$(cat "$figures")"
+like 'the benchmark prints the time until all nodes are registered' "$(cat "$figures")" '^from the start .* registered +[0-9]+\.[0-9]+ s$'
+like 'the benchmark prints the memory of all nodes' "$(cat "$figures")" '^resident memory .* [1-9][0-9]* MiB$'
+cpus=$(sed -n 's/^CPUs that all nmds use.* //p' "$figures")
+check 'twenty idle nodes use a twentieth of a CPU at the most' awk -v cpus="$cpus" 'BEGIN { exit !(cpus > 0 && cpus < 0.05) }'
+is 'the benchmark removes its cgroups' "$(slices)" "$before"
+done_testing
