@@ -60,6 +60,16 @@ uint32_t nm_yarn_heartbeat_queue_limit(const struct nm_yarn_heartbeat_memory *m,
     return n < (double)UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
+uint64_t nm_yarn_early_due(const struct nm_yarn_early *e, uint64_t now_usec)
+{
+    return NM_MAX(now_usec, nm_sub_u64(e->full_usec, (NM_YARN_EARLY_BURST - 1) * NM_YARN_EARLY_USEC));
+}
+
+void nm_yarn_early_use(struct nm_yarn_early *e, uint64_t now_usec)
+{
+    e->full_usec = NM_MAX(e->full_usec, now_usec) + NM_YARN_EARLY_USEC;
+}
+
 static int32_t whole(uint64_t v)
 {
     return (int32_t)NM_MIN(v, (uint64_t)INT32_MAX);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Fills the heartbeat's description of the node from the manager's status. The code is pure. */
+/* Fills the heartbeat's description of the node from the manager's status, and limits early heartbeats. The code is
+ * pure. */
 
 #include "agent/owners.h"
 #include "agent/status.h"
@@ -48,6 +49,20 @@ int32_t nm_yarn_heartbeat_wait_msec(const struct nm_yarn_heartbeat_memory *m, ui
  * A limit of -1 means no limit. UINT32_MAX: no limit, or the wait can't be estimated yet. */
 uint32_t nm_yarn_heartbeat_queue_limit(const struct nm_yarn_heartbeat_memory *m, int32_t max_length,
                                        int32_t max_wait_msec, uint32_t running);
+
+/* Limits the heartbeats that are sent before their regular time to report a change. NM_YARN_EARLY_BURST of them can
+ * follow each other without a pause, further ones at intervals of NM_YARN_EARLY_USEC. So the end of a container is
+ * reported immediately, even shortly after another end, and a job whose tasks end in quick succession causes at most ten
+ * early heartbeats per second. The member is zero at first. */
+#define NM_YARN_EARLY_BURST 5u
+#define NM_YARN_EARLY_USEC (100 * NM_USEC_PER_MSEC)
+struct nm_yarn_early {
+    uint64_t full_usec; /* when NM_YARN_EARLY_BURST early heartbeats are allowed again */
+};
+/* Returns when the next early heartbeat may be sent, now_usec at the earliest. */
+uint64_t nm_yarn_early_due(const struct nm_yarn_early *e, uint64_t now_usec);
+/* Records that an early heartbeat was scheduled. */
+void nm_yarn_early_use(struct nm_yarn_early *e, uint64_t now_usec);
 
 /* A status, with all objects that the status points to. It must not be copied, because its pointers would still
  * point into the original. */

@@ -45,6 +45,7 @@ struct nm_yarn {
     bool has_change;          /* a change was reported by nm_yarn_step_on_change() since the last heartbeat began */
     bool repeats;             /* the current heartbeat was already sent before */
     struct nm_yarn_heartbeat_memory memory;
+    struct nm_yarn_early early;
     struct nm_yarn_heartbeat report;
     int64_t own_memory_mib; /* nmd's own value for the node's size, as sent with the last registration */
     int32_t own_vcores;

@@ -8,10 +8,6 @@
 
 #include "util/clock.h"
 
-/* Minimum time between a heartbeat and an early heartbeat. A job whose tasks end in quick succession causes at most ten
- * heartbeats per second. */
-#define EARLY_USEC (100 * NM_USEC_PER_MSEC)
-
 uint32_t nm_yarn_jitter(void)
 {
     uint32_t v = 0;
@@ -31,11 +27,13 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
  * because an overloaded ResourceManager must not get more requests. */
 static void advance_heartbeat(struct nm_yarn *y)
 {
-    uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + EARLY_USEC);
+    uint64_t now = nm_now_usec(), due = nm_yarn_early_due(&y->early, now);
 
-    if (y->has_change && y->due_usec > due && y->step.task == NM_YARN_HEARTBEAT && y->state.failures == 0 &&
-        !y->on_unregistered)
-        set_timer(y, due - now);
+    if (!y->has_change || y->due_usec <= due || y->step.task != NM_YARN_HEARTBEAT || y->state.failures > 0 ||
+        y->on_unregistered)
+        return;
+    nm_yarn_early_use(&y->early, now);
+    set_timer(y, due - now);
 }
 
 void nm_yarn_step_on_change(void *userdata)

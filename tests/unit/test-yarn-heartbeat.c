@@ -228,6 +228,29 @@ static void test_the_limit_of_the_queue_is_reported(void **state)
     assert_int_equal(nm_yarn_heartbeat_queue_limit(&m, -1, INT32_MAX, UINT32_MAX), UINT32_MAX);
 }
 
+/* Five early heartbeats follow each other without a pause, and each further one waits for its tenth of a second. After
+ * half a second without an early heartbeat, five are allowed again, and not more. */
+static void test_early_heartbeats_are_limited(void **state)
+{
+    const uint64_t pause = NM_YARN_EARLY_USEC;
+    struct nm_yarn_early e = {0};
+    uint64_t now = 1000;
+
+    (void)state;
+    for (int round = 0; round < 2; round++, now += 10 * pause) {
+        for (unsigned i = 0; i < NM_YARN_EARLY_BURST; i++) {
+            assert_int_equal(nm_yarn_early_due(&e, now), now);
+            nm_yarn_early_use(&e, now);
+        }
+        for (unsigned i = 1; i < 20; i++) {
+            assert_int_equal(nm_yarn_early_due(&e, now), now + pause);
+            nm_yarn_early_use(&e, now); /* is scheduled before it is due */
+            now += pause;
+        }
+    }
+    assert_int_equal(nm_yarn_early_due(&(struct nm_yarn_early){0}, 3), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_a_reason_that_prevents_all_starts_is_reported_immediately),
         cmocka_unit_test(test_the_estimated_wait_in_the_queue_is_reported),
         cmocka_unit_test(test_the_limit_of_the_queue_is_reported),
+        cmocka_unit_test(test_early_heartbeats_are_limited),
     };
 
     return cmocka_run_group_tests_name("yarn-heartbeat", tests, NULL, NULL);

@@ -19,8 +19,8 @@
  * ResourceManager's acknowledgement. */
 #define NM_YARN_CONTAINERS_MAX 20000u
 /* Limit of container diagnostics in one message, in bytes. A ResourceManager accepts at most 64 MiB per message and
- * serves thousands of nodes, and packing the message blocks the event loop. A further heartbeat, a tenth of a second
- * later, sends the rest. */
+ * serves thousands of nodes, and packing the message blocks the event loop. A further heartbeat
+ * sends the rest. */
 #define NM_YARN_DIAGNOSTICS_BYTES (1u << 20)
 
 /*
