@@ -213,15 +213,16 @@ def write_site(path, **properties):
     path.write_text("<configuration>" + "".join(lines) + "</configuration>\n")
 
 
-def yarn_options(directory, tracker="127.0.0.1:8031"):
-    """Writes the files of a cluster, and returns nmd's options for them. Usually no ResourceManager runs at the address TRACKER."""
+def yarn_options(directory, tracker="127.0.0.1:8031", more=None):
+    """Writes the files of a cluster, and returns nmd's options for them. Usually no ResourceManager runs at the address TRACKER.
+    MORE: properties that replace or follow the others."""
     directory = pathlib.Path(directory)
     write_site(directory / "core-site.xml")
     write_site(directory / "yarn-site.xml", **{
         "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.resourcemanager.resource-tracker.address": tracker,
         "yarn.nodemanager.address": "127.0.0.1:0",
         "yarn.nodemanager.webapp.address": "127.0.0.1:0", "yarn.nodemanager.resource.memory-mb": CAPACITY_MIB,
-        "yarn.nodemanager.local-dirs": directory / "local", "yarn.nodemanager.log-dirs": directory / "logs"})
+        "yarn.nodemanager.local-dirs": directory / "local", "yarn.nodemanager.log-dirs": directory / "logs", **(more or {})})
     return "--yarn-conf", str(directory)
 
 

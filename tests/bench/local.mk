@@ -39,11 +39,12 @@ master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
-	%D%/scale %D%/vm %D%/packing %D%/masters
+	%D%/scale %D%/vm %D%/packing %D%/masters %D%/yarn-launch.py
 
-bench: $(bench_programs) first-instruction nmd/nmd nmd/nm-shim nmctl/nmctl
+bench: $(bench_programs) first-instruction nmd/nmd $(started_by_nmd) nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
 	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
+	$(srcdir)/%D%/yarn-launch.py --build . || test $$? -eq 77
 
 # Benchmarks that need the virtual machine: launches through systemd, sampling with a memory controller, and cpu.idle.
 bench-vm: first-instruction sampling-bench cpu-probe

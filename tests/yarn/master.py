@@ -42,6 +42,7 @@ class Cluster:
         self.container_key, self.nm_key = (5, b"keyofcon"), (-9, b"keyofnms")
         self.orders = []  # for the next responses; each order is sent once
         self.resync = False
+        self.interval_msec = 50  # between heartbeats
         self.slow = False  # True: responses to registrations are delayed
         self.heartbeats = self.registrations = 0
         self.statuses, self.known, self.ends, self.diagnostics = {}, {}, {}, {}
@@ -68,7 +69,7 @@ class Cluster:
             return number(4, 1)
         keys, order = self.keys(), self.orders.pop(0) if self.orders else b""
         return number(1, fields(status).get(2, 0) + 1) + message(2, keys[0]) + message(3, keys[1]) + number(4, 0) + \
-            number(7, 50) + order
+            number(7, self.interval_msec) + order
 
     def wait_beats(self, n=2):
         before = self.heartbeats
