@@ -64,6 +64,7 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
         .settings = d->yarn_settings,
         .localizer_program = nm_daemon_find_program("nm-localizer", buffers->localizer),
         .shuffle_program = nm_daemon_find_program("nm-shuffle", buffers->shuffle),
+        .shim_program = o->shim,
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,
         .report_cb = nm_daemon_report_yarn,

@@ -13,6 +13,7 @@ nm_shim_SOURCES = \
 	agent/launch/shim-confine.c \
 	%D%/shim-env.c \
 	%D%/shim-input.c \
+	%D%/shim-list.c \
 	%D%/shim-namespaces.c \
 	%D%/shim-output.c \
 	%D%/shim-session.c \

@@ -87,6 +87,11 @@ void nm_shim_input_show(const char *data, size_t n);
  * read. */
 void nm_shim_input_flush(void);
 
+/* ---- shim-list.c ----------------------------------------------------------------------------- */
+
+/* Lists the files of a directory on the standard output. Returns an exit status. */
+int nm_shim_list(const char *dir);
+
 /* ---- shim-output.c --------------------------------------------------------------------------- */
 
 /* Creates the files of the log, and the pipes for the command's standard output and standard error, or one terminal for

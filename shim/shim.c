@@ -258,7 +258,8 @@ static enum nm_launch_stage get_ready(int spec_error, const struct nm_shim_spec 
     return *ret_error < 0 ? NM_LAUNCH_STAGE_LOGS : NM_LAUNCH_STAGE_NONE;
 }
 
-int main(void)
+/* nmd starts a shim with one argument, which the shim doesn't evaluate. */
+int main(int argc, char **argv)
 {
     enum nm_launch_stage failed;
     struct nm_shim_spec spec;
@@ -266,6 +267,8 @@ int main(void)
     int log_fd[2], error, r;
     bool reported;
 
+    if (argc == 3 && nm_streq(argv[1], "--list-files"))
+        return nm_shim_list(argv[2]);
     set_up_self();
     r = read_spec(&text, &spec);
     if (r == 0 && spec.options.session.shim_pid > 0) {

@@ -52,8 +52,8 @@ uint32_t nm_yarn_heartbeat_queue_limit(const struct nm_yarn_heartbeat_memory *m,
 
 /* Limits the heartbeats that are sent before their regular time to report a change. NM_YARN_EARLY_BURST of them can
  * follow each other without a pause, further ones at intervals of NM_YARN_EARLY_USEC. So the end of a container is
- * reported immediately, even shortly after another end, and a job whose tasks end in quick succession causes at most ten
- * early heartbeats per second. The member is zero at first. */
+ * reported immediately, even shortly after another end, and a job whose tasks end in quick succession causes at most
+ * ten early heartbeats per second. The member is zero at first. */
 #define NM_YARN_EARLY_BURST 5u
 #define NM_YARN_EARLY_USEC (100 * NM_USEC_PER_MSEC)
 struct nm_yarn_early {

@@ -59,7 +59,8 @@ static int make_launcher(const struct nm_yarn_services_params *p, struct nm_yarn
 {
     const struct nm_yarn_launcher_params params = {
         .event = p->event, .settings = p->settings, .localizer_program = p->localizer_program,
-        .state_dir = p->state_dir, .report_cb = p->report_cb, .on_event = on_event, .userdata = p->manager};
+        .shim_program = p->shim_program, .state_dir = p->state_dir, .report_cb = p->report_cb, .on_event = on_event,
+        .userdata = p->manager};
 
     return nm_yarn_launcher_new(&params, &h->launcher, ret_message);
 }

@@ -17,7 +17,7 @@ struct nm_yarn_services_params {
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_cluster_keys *keys; /* keys that an earlier nmd has saved are restored into `keys` */
-    const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
+    const char *localizer_program, *shuffle_program, *shim_program, *state_dir, *runtime_dir;
     void (*report_cb)(int level, const char *sentence);
     void (*on_change)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
     bool (*no_room)(void *userdata); /* same as in nm_yarn_node_params */

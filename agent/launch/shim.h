@@ -3,7 +3,8 @@
 
 /*
  * The protocol between nmd and its shim, and the code that both use. nmd starts the shim with these descriptors only.
- * The shim gets no environment, no paths, and no arguments that it evaluates, so it has no such input to check.
+ * The shim gets no environment, no paths, and no arguments that it evaluates, so it has no such input to check. (A user
+ * may call the program with two arguments; then it isn't a shim, but lists files: shim/shim-list.c.)
  *
  *   NM_SHIM_FD_SOCKET  a SOCK_SEQPACKET pair: nmd sends one byte to open the gate, the shim
  *                      sends records

@@ -37,7 +37,7 @@ static void check_script(const Yarn__LaunchContext *c, const struct nm_yarn_sett
 {
     static struct nm_yarn_dir dir = {.name = "/local", .is_good = true};
     const struct nm_yarn_dirs dirs = {.all = &dir, .n = 1, .settings = settings};
-    const struct nm_yarn_variable_sources s = {settings, &dirs, &dirs, 17, "0,0,0,0,0"};
+    const struct nm_yarn_variable_sources s = {settings, &dirs, &dirs, 17, "0,0,0,0,0", "/bin/nm-shim"};
     const struct nm_yarn_task task = {
         .application = "application_1_0001", .container = "container_1_0001_01_000001", .user = "nobody",
         .submitter = "alice", .dirs = {"/local", "/log"}, .context = c, .node_host = "h"};

@@ -67,8 +67,8 @@ int try_start(struct fixture *w, char **ret_message)
 {
     char state[PATH_MAX];
     const struct nm_yarn_launcher_params params = {
-        .event = w->event, .settings = w->settings, .localizer_program = "./nm-localizer", .state_dir = state,
-        .report_cb = on_reported, .on_event = on_event};
+        .event = w->event, .settings = w->settings, .localizer_program = "./nm-localizer", .shim_program = NM_TEST_SHIM,
+        .state_dir = state, .report_cb = on_reported, .on_event = on_event};
 
     (void)snprintf(state, sizeof state, "%s/state", w->root);
     return nm_yarn_launcher_new(&params, &w->launcher, ret_message);

@@ -19,8 +19,8 @@ agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D
 	%D%/test-long-history %D%/test-manager %D%/test-manager-memory %D%/test-manager-settings \
 	%D%/test-output-failures %D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps \
 	%D%/test-recorder %D%/test-recovery %D%/test-rerun %D%/test-run-phase %D%/test-session-failures \
-	%D%/test-settings %D%/test-slice %D%/test-snapshot-failures %D%/test-starts %D%/test-store \
-	%D%/test-store-backlog %D%/test-store-cost %D%/test-store-damage %D%/test-store-failures \
+	%D%/test-settings %D%/test-shim-list %D%/test-slice %D%/test-snapshot-failures %D%/test-starts \
+	%D%/test-store %D%/test-store-backlog %D%/test-store-cost %D%/test-store-damage %D%/test-store-failures \
 	%D%/test-store-parts %D%/test-swap-reclaim %D%/test-users
 client_tests = %D%/test-client %D%/test-reply
 messages_tests = %D%/test-json-scan %D%/test-messages-memory %D%/test-messages-parse
@@ -80,7 +80,7 @@ $(messages_tests) $(messages_fuzz): $(call archives,messages) $(call archives,cl
 $(local_tests) $(local_fuzz): $(call archives,local)
 $(openapi_tests): $(call archives,local) $(call archives,yarn)
 $(hadoop_tests) $(hadoop_fuzz): $(call archives,hadoop)
-$(yarn_tests) $(yarn_fuzz): $(call archives,yarn) | nm-localizer
+$(yarn_tests) $(yarn_fuzz): $(call archives,yarn) | nm-localizer nm-shim
 $(yarn_agent_tests) $(yarn_agent_fuzz): $(call archives,yarn) $(call archives,agent) | nm-shim nm-localizer nm-shuffle
 $(yarn_local_tests): $(call archives,yarn) $(call archives,local) $(call archives,agent) | nm-shim
 $(shuffle_tests) $(shuffle_fuzz): $(call archives,shuffle)

@@ -194,6 +194,7 @@ static void check_launch(const struct nm_yarn_launch *l)
     assert_string_equal(value_of(l->asked, l->n_asked, "B"), "other");
     assert_string_equal(value_of(l->asked, l->n_asked, "C"), "/d:own:admin:own:more");
     assert_string_equal(l->command[0], "true");
+    assert_string_equal(l->lister, "/bin/nm-shim");
 }
 
 static int fill(struct nm_arena *arena)
@@ -202,7 +203,7 @@ static int fill(struct nm_arena *arena)
     struct nm_yarn_dir locals[] = {{.name = "/a", .is_good = true}, {.name = "/b", .is_good = true}},
                        logs[] = {{.name = "/l", .is_good = true}};
     const struct nm_yarn_dirs local = {.all = locals, .n = 2}, log = {.all = logs, .n = 1};
-    const struct nm_yarn_variable_sources s = {settings, &local, &log, 17, "0,0,0,0,0"};
+    const struct nm_yarn_variable_sources s = {settings, &local, &log, 17, "0,0,0,0,0", "/bin/nm-shim"};
     Yarn__Text path = YARN__TEXT__INIT, own = YARN__TEXT__INIT, empty = YARN__TEXT__INIT, none = YARN__TEXT__INIT;
     Yarn__Text *environment[] = {&path, &own, &empty, &none};
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;

@@ -236,37 +236,74 @@ static void test_after_a_failed_symlink_the_command_is_not_run(void **state)
     assert_true(strlen(text_of("prelaunch.err")) > 0);
 }
 
-/* Debug files are written to the log directory. Neither circular symlinks nor a missing log directory prevent the
- * start. */
-static void test_debug_files_are_written(void **state)
+static ino_t inode_of(const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(lstat(path, &st), 0);
+    return st.st_ino;
+}
+
+/* nmd makes links before the start. The script keeps these links, replaces links that lead to other files, and makes
+ * missing links. */
+static void test_existing_symlinks_are_kept(void **state)
+{
+    const struct nm_yarn_link links[] = {{"/etc/hostname", "kept"},
+                                         {"/etc/passwd", "changed"},
+                                         {"/usr", "sub/changed-dir"},
+                                         {"/etc/passwd", "-f"},
+                                         {"/no/such/file", "dangling"}};
+    static const char *const list[] = {"readlink kept changed sub/changed-dir ./-f dangling", ">out", NULL};
+    char path[PATH_MAX];
+    ino_t kept;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/kept", dir);
+    assert_int_equal(symlink("/etc/hostname", path), 0);
+    kept = inode_of("kept");
+    snprintf(path, sizeof path, "%s/changed", dir);
+    assert_int_equal(symlink("/etc/hostname", path), 0);
+    snprintf(path, sizeof path, "%s/sub", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/sub/changed-dir", dir);
+    assert_int_equal(symlink("/etc", path), 0);
+    launch.links = links;
+    launch.n_links = NM_ARRAY_SIZE(links);
+    launch.command = list;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run(), 0);
+        assert_string_equal(text_of("out"), "/etc/hostname\n/etc/passwd\n/usr\n/etc/passwd\n/no/such/file\n");
+        assert_int_equal(inode_of("kept"), kept);
+    }
+}
+
+/* The list of files is written to the log directory. Neither circular symlinks nor a failure prevent the start. */
+static void test_the_files_are_listed(void **state)
 {
     const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {".", "circle"}};
-    char logs[PATH_MAX], gone[PATH_MAX];
-    _cleanup_free_ char *script = NULL;
-    struct stat st;
+    char logs[PATH_MAX], info[PATH_MAX];
 
     (void)state;
     snprintf(logs, sizeof logs, "%s/logs", dir);
+    snprintf(info, sizeof info, "%s/logs/directory.info", dir);
     assert_int_equal(mkdir(logs, 0700), 0);
     launch.links = links;
     launch.n_links = NM_ARRAY_SIZE(links);
     launch.markers.log_dir = logs;
     assert_int_equal(run(), 0);
-    snprintf(gone, sizeof gone, "%s/logs/launch_container.sh", dir);
-    assert_int_not_equal(access(gone, F_OK), 0);
-    launch.debug_info = true;
+    assert_int_not_equal(access(info, F_OK), 0);
+    launch.lister = NM_TEST_SHIM;
     assert_int_equal(run(), 0);
-    script = strdup(text_of("launch_container.sh"));
-    assert_non_null(script);
-    assert_string_equal(text_of("logs/launch_container.sh"), script);
-    assert_int_equal(stat(gone, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0640);
     assert_non_null(strstr(text_of("logs/directory.info"), "plain -> /etc/hostname\n"));
+    assert_non_null(strstr(text_of("logs/directory.info"), "./launch_container.sh\n"));
     assert_non_null(strstr(text_of("logs/directory.info"), "broken symlinks(find -L . -maxdepth 5 -type l -ls):\n"));
-    /* Existing debug files are overwritten. A directory with the name of a debug file doesn't prevent the start. */
-    snprintf(gone, sizeof gone, "%s/logs/directory.info", dir);
-    assert_int_equal(unlink(gone), 0);
-    assert_int_equal(mkdir(gone, 0700), 0);
+    launch.lister = "/no/it's lister"; /* an upgrade has removed the program */
+    assert_int_equal(run(), 0);
+    assert_non_null(strstr(text_of("logs/directory.info"), "/no/it's lister: No such file or directory"));
+    assert_int_equal(unlink(info), 0);
+    assert_int_equal(mkdir(info, 0700), 0);
     assert_int_equal(run(), 0);
 }
 
@@ -300,7 +337,8 @@ int main(void)
         TEST(test_a_failed_step_of_the_script_has_its_exit_code),
         TEST(test_after_a_failed_symlink_the_command_is_not_run),
         TEST(test_invalid_names_of_variables_are_refused),
-        TEST(test_debug_files_are_written),
+        TEST(test_existing_symlinks_are_kept),
+        TEST(test_the_files_are_listed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,76 @@ static void test_the_preparation_of_a_container_succeeds(void **state)
     give_back(&o);
 }
 
+/* The script is copied to the logs, with a list of the files in the working directory. Without the copy, or if its
+ * place is taken, the container starts as well. */
+static void test_debug_information_is_written_to_the_logs(void **state)
+{
+    struct fixture *w = *state;
+    _cleanup_free_ char *script = NULL;
+    struct owner o;
+
+    add_file(w, "a.txt", "a.txt", "hello", 2);
+    set_command(w, "true");
+    prepare_all(w, &o);
+    script = strdup(text_of(w, WORK_DIR "/launch_container.sh"));
+    assert_true(script && *script);
+    assert_string_equal(text_of(w, LOG_DIR "/launch_container.sh"), script);
+    check_mode(w, LOG_DIR "/launch_container.sh", w->uid, 0640);
+    assert_int_equal(run(w), 0);
+    assert_non_null(strstr(text_of(w, LOG_DIR "/directory.info"), "/a.txt\n"));
+    give_back(&o);
+    assert_int_equal(unlinkat(w->root_fd, LOG_DIR "/launch_container.sh", 0), 0);
+    assert_int_equal(mkdirat(w->root_fd, LOG_DIR "/launch_container.sh", 0700), 0);
+    prepare_all(w, &o);
+    assert_string_equal(o.message, "");
+    assert_int_equal(run(w), 0);
+    give_back(&o);
+    start(w, "<property><name>yarn.nodemanager.log-container-debug-info.enabled</name><value>false</value></property>");
+    assert_int_equal(unlinkat(w->root_fd, LOG_DIR "/launch_container.sh", AT_REMOVEDIR), 0);
+    assert_int_equal(unlinkat(w->root_fd, LOG_DIR "/directory.info", 0), 0);
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    assert_false(exists(w, LOG_DIR "/launch_container.sh"));
+    assert_false(exists(w, LOG_DIR "/directory.info"));
+    give_back(&o);
+}
+
+static bool is_link(const struct fixture *w, const char *name)
+{
+    struct stat st;
+
+    return fstatat(w->root_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* The launcher makes the first 64 symlinks. The script makes the others, and those whose place is taken or outside of
+ * the working directory. */
+static void test_most_symlinks_exist_before_the_start(void **state)
+{
+    enum { MANY = 70 };
+    struct fixture *w = *state;
+    struct owner o;
+
+    add_file(w, "tmp", "t", "t", 2); /* the launcher makes a directory with this name */
+    add_file(w, "../beside", "b", "b", 2);
+    add_file(w, "launch_container.sh", "c", "c", 2); /* replaces the script when the script runs */
+    for (unsigned i = 3; i < MANY; i++) {
+        char *name = nm_arena_alloc(&w->arena, 16);
+
+        (void)snprintf(name, 16, "many/%u", i);
+        add_file(w, name, name + strlen("many/"), "x", 2);
+    }
+    set_command(w, "true");
+    prepare_all(w, &o);
+    assert_string_equal(o.message, "");
+    assert_true(is_link(w, WORK_DIR "/many/3") && is_link(w, WORK_DIR "/many/63"));
+    assert_false(exists(w, WORK_DIR "/many/64") || exists(w, APP_DIR "/beside") || exists(w, WORK_DIR "/tmp/t"));
+    assert_false(is_link(w, WORK_DIR "/launch_container.sh"));
+    assert_int_equal(run(w), 0);
+    assert_true(is_link(w, WORK_DIR "/many/69") && is_link(w, APP_DIR "/beside") && is_link(w, WORK_DIR "/tmp/t"));
+    assert_true(is_link(w, WORK_DIR "/launch_container.sh"));
+    give_back(&o);
+}
+
 static void test_the_environment_has_hadoops_variables(void **state)
 {
     struct fixture *w = *state;
@@ -568,6 +638,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_preparation_of_a_container_succeeds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_debug_information_is_written_to_the_logs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_most_symlinks_exist_before_the_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_environment_has_hadoops_variables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_credentials_reach_the_container_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_distinguish_fetched_and_cached_resources, set_up, tear_down),

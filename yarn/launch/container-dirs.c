@@ -167,11 +167,15 @@ static bool leads_out(const char *name)
     return false;
 }
 
-/* Replaces a link atomically. */
+/* Makes a link. If the name exists, replaces it atomically. */
 static int replace_link(int dir_fd, const char *name, const char *target)
 {
     char other[] = ".nmd-link-XXXXXXXXXXXXXXXX";
 
+    if (symlinkat(target, dir_fd, name) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -errno;
     (void)snprintf(other, sizeof other, ".nmd-link-%016jx", (uintmax_t)nm_now_usec());
     if (symlinkat(target, dir_fd, other) < 0)
         return -errno;

@@ -28,6 +28,7 @@ struct nm_yarn_launcher_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     const char *localizer_program; /* nm-localizer's path */
+    const char *shim_program;      /* nm-shim's absolute path; without it, containers get no directory.info */
     const char *state_dir;         /* nmd's state directory */
     void (*report_cb)(int level, const char *sentence);
     /* Records an event of the node, and logs it. May be NULL. */

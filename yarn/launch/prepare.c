@@ -16,6 +16,7 @@
 #define MEMORY_MAX (64 * NM_MIB) /* limit of memory for one preparation */
 #define PROGRESS_SIZE 120
 #define REFETCH_MAX 3
+#define SCRIPT "launch_container.sh"
 #define PIECE 64U /* limit of resources checked or linked per turn, because a user may name thousands */
 
 enum kind {
@@ -228,21 +229,45 @@ static const char *count_resources(struct nm_yarn_preparation *p)
                           c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
 }
 
-static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_message)
+static int make_script(struct nm_yarn_preparation *p, struct nm_yarn_launch *launch, char **ret, char **ret_message)
 {
     const struct nm_yarn_variable_sources s = {p->launcher->params.settings, &p->launcher->local, &p->launcher->log,
-                                               p->launcher->java_version, count_resources(p)};
-    struct nm_yarn_launch launch;
-    int r = nm_yarn_variables(&s, &p->task, &p->arena, &launch, ret_message);
+                                               p->launcher->java_version, count_resources(p),
+                                               p->launcher->params.shim_program};
+    int r = nm_yarn_variables(&s, &p->task, &p->arena, launch, ret_message);
 
     if (r >= 0)
-        r = make_links(p, &launch);
-    return r < 0 ? r : nm_yarn_launch_script(&launch, ret, ret_message);
+        r = make_links(p, launch);
+    return r < 0 ? r : nm_yarn_launch_script(launch, ret, ret_message);
 }
 
-/* Writes the script and the file with the tokens. The tokens are written unchanged. If there are no tokens, the file is
- * a valid file with an empty list. */
-static int write_files(struct nm_yarn_preparation *p, const char *script)
+/* Makes the first links, which the script would otherwise make with one process each. The script makes the other links,
+ * and those that fail here: then the shell's error message is in the container's log, and a failure has the same
+ * consequences as in Hadoop. The number is limited, because a user may name thousands of resources, and this is the
+ * work of one turn of the event loop. */
+static void make_first_links(const struct nm_yarn_preparation *p, const struct nm_yarn_launch *launch, int work_fd)
+{
+    const size_t n = NM_MIN((size_t)PIECE, launch->n_links);
+
+    for (size_t at = 0, made; at < n; at += made + 1)
+        (void)nm_yarn_dirs_links(work_fd, &p->owner, launch->links + at, n - at, &made);
+}
+
+/* Copies the script to the logs, so that it can be read after the container's end, when the working directory no longer
+ * exists. The container doesn't need the copy, so a failure is ignored. */
+static void copy_script(const struct nm_yarn_preparation *p, const char *script)
+{
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->log, p->task.dirs.log_dir);
+    _cleanup_close_ int logs = d ? nm_yarn_dirs_open_log(d->fd, &p->owner) : -ENODEV;
+
+    if (logs >= 0)
+        (void)nm_yarn_dirs_write(logs, &p->owner, SCRIPT, script, strlen(script), 0640);
+}
+
+/* Makes the links, and writes the script and the file with the tokens. A link must not replace the script, so the files
+ * are written last. The tokens are written unchanged. If there are no tokens, the file is a valid file with an empty
+ * list. */
+static int write_files(struct nm_yarn_preparation *p, const struct nm_yarn_launch *launch, const char *script)
 {
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.dirs.local_dir);
@@ -250,8 +275,10 @@ static int write_files(struct nm_yarn_preparation *p, const char *script)
     _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->owner) : -ENODEV;
     int r = work;
 
-    if (r >= 0)
-        r = nm_yarn_dirs_write(work, &p->owner, "launch_container.sh", script, strlen(script), 0700);
+    if (r < 0)
+        return r;
+    make_first_links(p, launch, work);
+    r = nm_yarn_dirs_write(work, &p->owner, SCRIPT, script, strlen(script), 0700);
     if (r < 0)
         return r;
     return nm_yarn_dirs_write(work, &p->owner, "container_tokens", tokens->len > 0 ? tokens->data : none,
@@ -261,12 +288,15 @@ static int write_files(struct nm_yarn_preparation *p, const char *script)
 static int finish(struct nm_yarn_preparation *p, char **ret_message)
 {
     _cleanup_free_ char *script = NULL;
-    int r = make_script(p, &script, ret_message);
+    struct nm_yarn_launch launch;
+    int r = make_script(p, &launch, &script, ret_message);
 
     if (r < 0)
         return r;
-    r = write_files(p, script);
+    r = write_files(p, &launch, script);
     p->local_failed = is_of_disk(r);
+    if (r >= 0 && p->launcher->params.settings->debug_info)
+        copy_script(p, script);
     return r < 0 ? nm_fail(ret_message, r, "Can't write the container's script: %s", strerror(-r)) : 0;
 }
 

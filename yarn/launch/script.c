@@ -49,40 +49,39 @@ static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
                     l->inherited[i].value);
 }
 
-/* Writes the links. In a further run of the container, the name may already be a link to a directory. Without the
- * option -n, ln would then make the new link inside that directory. */
+/* Writes the links. nmd has made most of them before the start, since each ln is a process that delays the command. The
+ * shell tests without a process whether a link is missing, for example because an earlier run of the container has
+ * removed it. A name that is a link to another file is replaced. If that file is a directory, ln would make the new
+ * link inside this directory without the option -n. */
 static void put_links(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_links; i++) {
-        const char *name = l->links[i].name, *slash = strrchr(name, '/');
+        const char *name = l->links[i].name, *slash = strrchr(name, '/'), *target = l->links[i].target;
 
+        fputs("[[ ", out);
+        put_quoted(out, name, strlen(name));
+        fputs(" -ef ", out);
+        put_quoted(out, target, strlen(target));
+        fputs(" ]] || { ", out);
         if (slash) {
             fputs("mkdir -p -- ", out);
             put_quoted(out, name, (size_t)(slash - name));
-            fputc('\n', out);
+            fputs("; ", out);
         }
         fputs("ln -sfn -- ", out);
-        put_quoted(out, l->links[i].target, strlen(l->links[i].target));
+        put_quoted(out, target, strlen(target));
         fputc(' ', out);
         put_quoted(out, name, strlen(name));
-        fputc('\n', out);
+        fputs("; }\n", out);
     }
 }
 
-/* Writes commands that copy debug information to the logs, in the same place as in Hadoop. The listing follows links,
- * so that it shows the contents of resources. Failures are ignored, because links may form a cycle and a disk may be
- * full. */
-static void put_debug_info(FILE *out, const char *log_dir)
+/* Writes a command that lists the working directory in the logs, in the same place as in Hadoop. The listing follows
+ * links, so that it shows the contents of resources. A failure is ignored, since the disk may be full. */
+static void put_list(FILE *out, const struct nm_yarn_launch *l)
 {
-    fprintf(out, "cp launch_container.sh \"%s/launch_container.sh\" && chmod 640 \"%s/launch_container.sh\" || :\n",
-            log_dir, log_dir);
-    fprintf(out,
-            "{\n"
-            "    echo 'ls -l:'; ls -l\n"
-            "    echo 'find -L . -maxdepth 5 -ls:'; find -L . -maxdepth 5 -ls\n"
-            "    echo 'broken symlinks(find -L . -maxdepth 5 -type l -ls):'; find -L . -maxdepth 5 -type l -ls\n"
-            "} >\"%s/directory.info\" 2>&1 || :\n",
-            log_dir);
+    put_quoted(out, l->lister, strlen(l->lister));
+    fprintf(out, " --list-files . >\"%s/directory.info\" 2>&1 || :\n", l->markers.log_dir);
 }
 
 /* ---- variables of the application --------------------------------------------------------- */
@@ -164,8 +163,8 @@ static int put_script(FILE *out, const struct nm_yarn_launch *l, char **ret_mess
     put_env(out, l->node, l->n_node);
     put_env(out, a.env, a.n);
     put_links(out, l);
-    if (l->debug_info)
-        put_debug_info(out, l->markers.log_dir);
+    if (l->lister)
+        put_list(out, l);
     return put_command(out, l);
 }
 

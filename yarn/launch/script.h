@@ -58,7 +58,8 @@ struct nm_yarn_launch {
     size_t n_inherited, n_node, n_asked;
     const struct nm_yarn_link *links;
     size_t n_links;
-    bool debug_info; /* the script copies itself and a list of files, directory.info, to the logs */
+    const char *lister; /* path of nm-shim, with which the script writes directory.info, a list of files, to the logs.
+                           NULL: it writes no list */
     const char *const *command; /* at least one word, NULL-terminated */
 };
 

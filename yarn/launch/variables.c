@@ -184,7 +184,7 @@ int nm_yarn_variables(const struct nm_yarn_variable_sources *s, const struct nm_
                                       t->application, t->container);
     const char *log_dir = nm_arena_print(arena, "%s/%s/%s", t->dirs.log_dir, t->application, t->container);
     struct nm_yarn_launch l = {
-        .debug_info = s->settings->debug_info,
+        .lister = s->settings->debug_info && s->lister && *s->lister == '/' ? s->lister : NULL,
         .markers = {.log_dir = log_dir, .add_opens = s->java_version >= FIRST_JAVA_WITH_OPENS ? opens : ""}};
     struct nm_yarn_env *asked = NULL;
     int r = work && log_dir ? put_command(t->context, arena, &l, ret_message) : -ENOMEM;

@@ -13,6 +13,7 @@ struct nm_yarn_variable_sources {
     const struct nm_yarn_dirs *local, *log;
     int64_t java_version;
     const char *counters; /* value of the variable LOCALIZATION_COUNTERS */
+    const char *lister;   /* nm-shim's path; a relative path can't be used, and may be NULL */
 };
 
 /* Fills in markers, environment and command. They point to data in the arena or in the arguments. -EINVAL and
