@@ -232,7 +232,9 @@ static void launch(struct nm_live_container *l)
     }
     l->c->shim_pid = nm_launch_shim_pid(l->launch);
     l->c->shim_start_ticks = nm_launch_shim_start_ticks(l->launch);
-    (void)nm_persist_journal(l);
+    /* A restarted nmd finds a shim that waits at its gate by its cgroup, or else by its pid in the journal. */
+    if (!nm_launch_started_in_cgroup(l->launch))
+        (void)nm_persist_journal(l);
     NM_FAULT("shim-journalled");
     nm_record_acted(l);
     l->limits = nm_cgroup_limits_for_container(m, l->c);
