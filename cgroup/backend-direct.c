@@ -395,15 +395,20 @@ static int direct_set_slice_limits(struct nm_cgroup_backend *b,
     return 0;
 }
 
+/* Usually the cgroup has no subdirectories, and no search for them is necessary. */
 static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
 {
+    struct direct *d = direct_of(b);
+
     assert(cg && cg->dir_fd >= 0);
+    if (!d->use_libcgroup && (unlinkat(d->base.slice_fd, cg->name, AT_REMOVEDIR) >= 0 || errno == ENOENT))
+        return 0;
     if (nm_attr_cgroup_exists(cg->dir_fd)) {
         int r = nm_procs_prune(cg->dir_fd);
         if (r < 0 && r != -ENOENT)
             return r;
     }
-    return remove_group(direct_of(b), cg->name);
+    return remove_group(d, cg->name);
 }
 
 /* Reuses the cgroup of an earlier nmd. The earlier helper may still be in the cgroup, with the same limits. */
