@@ -1,7 +1,7 @@
 # Benchmarks: "make bench" builds and runs them. They print figures and a reference for comparison, and do not pass or fail.
-EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe
+EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe shuffle-compare
 bench_programs = sampling-bench policy-bench launch-bench interference-bench shuffle-bench
-CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe
+CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe shuffle-compare
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
 sampling_bench_LDADD = $(monitor_libs)
@@ -16,9 +16,13 @@ EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 interference_bench_SOURCES = %D%/interference-bench.c
 interference_bench_LDADD = $(util_libs)
 
-shuffle_bench_SOURCES = %D%/shuffle-bench.c
+shuffle_load = %D%/shuffle/load.c %D%/shuffle/load.h
+shuffle_bench_SOURCES = %D%/shuffle-bench.c $(shuffle_load)
 shuffle_bench_LDADD = $(shuffle_libs)
 EXTRA_shuffle_bench_DEPENDENCIES = nm-shuffle$(EXEEXT)
+
+shuffle_compare_SOURCES = %D%/shuffle/compare.c $(shuffle_load)
+shuffle_compare_LDADD = $(shuffle_libs)
 
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first executed instruction must be its own, and not the dynamic linker's
@@ -39,7 +43,7 @@ master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
-	%D%/scale %D%/vm %D%/packing %D%/masters %D%/yarn-launch.py
+	%D%/scale %D%/vm %D%/packing %D%/masters %D%/yarn-launch.py %D%/shuffle
 
 bench: $(bench_programs) first-instruction nmd/nmd $(started_by_nmd) nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
@@ -58,4 +62,8 @@ bench-packing:
 # ResourceManager. It takes three minutes.
 bench-masters: nmd/nmd $(started_by_nmd) nmctl/nmctl master-probe
 	$(srcdir)/%D%/masters/bench.sh .
-.PHONY: bench bench-vm bench-packing bench-masters
+
+# nm-shuffle compared with Hadoop's own ShuffleHandler. It takes three minutes.
+bench-shuffle: shuffle-compare nm-shuffle
+	$(srcdir)/%D%/shuffle/bench.sh .
+.PHONY: bench bench-vm bench-packing bench-masters bench-shuffle

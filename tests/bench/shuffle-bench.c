@@ -16,7 +16,6 @@
  */
 
 #include <arpa/inet.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,24 +33,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
-#include "rpc/hadoop/digest.h"
-#include "shuffle/request.h"
+#include "tests/bench/shuffle/load.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/macros.h"
 #include "util/parse.h"
 
-#define REDUCERS 5000u
 #define SMALL_BYTES 10240u
 #define SMALL_MAPS 20u
 #define SMALL_REDUCERS 900u /* so many that the work stays below NM_SHUFFLE_BURST_USEC of their job */
 #define LARGE_MAPS 4u
 #define SMALL_JOB 1u
 #define LARGE_JOB 2u
-#define KEY "8letters"
 #define IDLE_CONNECTIONS 1000u
 
 struct bench {
@@ -62,66 +56,7 @@ struct bench {
     pid_t pid;
 };
 
-_Noreturn static void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
 /* ---- outputs of maps ------------------------------------------------------------------------- */
-
-static void attempt_of(unsigned job, unsigned map, char ret[64])
-{
-    (void)snprintf(ret, 64, "attempt_1_%04u_m_%06u_0", job, map);
-}
-
-static void path_of(const struct bench *b, unsigned job, unsigned map, const char *name, char ret[PATH_MAX])
-{
-    char attempt[64];
-
-    attempt_of(job, map, attempt);
-    (void)snprintf(ret, PATH_MAX, "%s/usercache/bench/appcache/application_1_%04u/output/%s%s%s", b->dir, job, attempt,
-                   *name ? "/" : "", name);
-}
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-
-    if (fd < 0 || nm_write_all(fd, data, size) < 0 || close(fd) < 0)
-        die(path);
-}
-
-/* Writes an index of which the first n parts have this length, and the others are empty. */
-static void write_index(const char *path, unsigned n, uint64_t part_bytes)
-{
-    static uint64_t index[3 * REDUCERS + 1];
-
-    for (unsigned i = 0; i < REDUCERS; i++) {
-        index[3 * i] = htobe64(NM_MIN(i, n) * part_bytes);
-        index[3 * i + 1] = index[3 * i + 2] = htobe64(i < n ? part_bytes : 0);
-    }
-    index[3 * REDUCERS] = htobe64(crc32(0, (const Bytef *)index, sizeof index - 8));
-    write_file(path, index, sizeof index);
-}
-
-static void write_output(const struct bench *b, unsigned job, unsigned map, unsigned n, uint64_t part_bytes)
-{
-    char path[PATH_MAX], *data = malloc(n * part_bytes);
-
-    if (!data)
-        die("malloc");
-    for (uint64_t i = 0; i < n * part_bytes; i++)
-        data[i] = (char)(i * 31 + map);
-    path_of(b, job, map, "", path);
-    if (nm_mkdir_p(path, 0755) < 0)
-        die(path);
-    path_of(b, job, map, "file.out", path);
-    write_file(path, data, n * part_bytes);
-    path_of(b, job, map, "file.out.index", path);
-    write_index(path, n, part_bytes);
-    free(data);
-}
 
 /* Writes the files of the large job back, and drops them from the page cache. */
 static void make_cold(const struct bench *b)
@@ -130,7 +65,7 @@ static void make_cold(const struct bench *b)
         char path[PATH_MAX];
         int fd;
 
-        path_of(b, LARGE_JOB, map, "file.out", path);
+        path_of(b->dir, LARGE_JOB, map, "file.out", path);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
             die(path);
@@ -150,7 +85,7 @@ static double resident_percent(const struct bench *b)
         int fd;
         void *at;
 
-        path_of(b, LARGE_JOB, map, "file.out", path);
+        path_of(b->dir, LARGE_JOB, map, "file.out", path);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         at = mmap(NULL, b->large_bytes, PROT_READ, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED || mincore(at, b->large_bytes, pages) < 0)
@@ -214,70 +149,6 @@ static void stop(struct bench *b)
     (void)waitpid(b->pid, NULL, 0);
 }
 
-/* ---- the client ------------------------------------------------------------------------------ */
-
-static int dial(uint16_t port)
-{
-    const struct sockaddr_in to = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof to) < 0)
-        die("connect");
-    return fd;
-}
-
-/* Discards bytes in the kernel, so that the client takes little of the CPU that the server needs. */
-static void discard(int fd, uint64_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t n = recv(fd, NULL, NM_MIN(bytes, (uint64_t)1 << 20), MSG_TRUNC);
-
-        if (n <= 0)
-            die("the connection broke");
-        bytes -= (uint64_t)n;
-    }
-}
-
-/* Fetches the parts of one reducer. Returns the length of the answer's body. */
-static uint64_t fetch(const struct bench *b, int fd, unsigned job, unsigned reduce, unsigned first_map, unsigned n_maps)
-{
-    char target[4096], text[8192], hash[NM_DIGEST_TEXT_SIZE], attempt[64], *end = NULL, *length;
-    int n = snprintf(target, sizeof target, "/mapOutput?job=job_1_%04u&reduce=%u&keepAlive=true&map=", job, reduce);
-    uint8_t digest[NM_DIGEST_SIZE];
-    size_t size = 0;
-    uint64_t body;
-
-    for (unsigned i = 0; i < n_maps; i++) {
-        attempt_of(job, first_map + i, attempt);
-        n += snprintf(target + n, sizeof target - (size_t)n, "%s%s", i > 0 ? "," : "", attempt);
-    }
-    n = snprintf(text, sizeof text, "%u%s", b->port, target);
-    (void)nm_digest_hmac((const uint8_t *)KEY, strlen(KEY), (const uint8_t *)text, (size_t)n, digest);
-    nm_digest_text(digest, hash);
-    n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n",
-                 target, hash);
-    if (nm_write_all(fd, text, (size_t)n) < 0)
-        die("send");
-    while (!end) {
-        ssize_t got = recv(fd, text + size, sizeof text - 1 - size, 0);
-
-        if (got <= 0)
-            die("the connection broke");
-        size += (size_t)got;
-        text[size] = '\0';
-        end = strstr(text, "\r\n\r\n");
-    }
-    length = strstr(text, "Content-Length: ");
-    if (strncmp(text, "HTTP/1.1 200", 12) != 0 || !length) {
-        fprintf(stderr, "shuffle-bench: %s\n", text);
-        exit(1);
-    }
-    body = strtoull(length + strlen("Content-Length: "), NULL, 10);
-    discard(fd, body - (size - (size_t)(end + 4 - text)));
-    return body;
-}
-
 /* ---- the reference --------------------------------------------------------------------------- */
 
 /* Sends the parts as the client of nm-shuffle receives them, without anything else. */
@@ -290,7 +161,7 @@ static _Noreturn void send_plainly(const struct bench *b, int fd, unsigned job, 
             off_t at = (off_t)(reduce * part_bytes), end = at + (off_t)part_bytes;
             int file;
 
-            path_of(b, job, map, "file.out", path);
+            path_of(b->dir, job, map, "file.out", path);
             file = open(path, O_RDONLY | O_CLOEXEC);
             while (at < end)
                 if (sendfile(fd, file, &at, (size_t)(end - at)) <= 0)
@@ -316,13 +187,6 @@ static void print(const char *what, const char *who, const struct cost *c)
     (void)fflush(stdout);
 }
 
-static uint64_t cpu_of(pid_t pid)
-{
-    clockid_t clock;
-
-    return clock_getcpuclockid(pid, &clock) == 0 ? nm_clock_usec(clock) : 0;
-}
-
 static void measure(const struct bench *b, const char *what, unsigned job, unsigned n_reducers, unsigned n_maps,
                     unsigned maps_at_once)
 {
@@ -331,7 +195,7 @@ static void measure(const struct bench *b, const char *what, unsigned job, unsig
 
     for (unsigned reduce = 0; reduce < n_reducers; reduce++)
         for (unsigned map = 0; map < n_maps; map += maps_at_once)
-            c.bytes += fetch(b, fd, job, reduce, map, maps_at_once);
+            c.bytes += fetch(b->port, fd, job, reduce, map, maps_at_once);
     (void)close(fd);
     c.wall_usec = nm_clock_usec(CLOCK_MONOTONIC) - c.wall_usec;
     c.cpu_usec = cpu_of(b->pid) - c.cpu_usec;
@@ -379,7 +243,7 @@ static void measure_idle(const struct bench *b)
 
     for (unsigned i = 0; i < IDLE_CONNECTIONS; i++) {
         fds[i] = dial(b->port);
-        (void)fetch(b, fds[i], SMALL_JOB, i % SMALL_REDUCERS, 0, 1);
+        (void)fetch(b->port, fds[i], SMALL_JOB, i % SMALL_REDUCERS, 0, 1);
     }
     (void)usleep(200000); /* the last connections become idle */
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)b->pid);
@@ -399,12 +263,12 @@ static void run(struct bench *b, char **options)
 {
     start(b, options);
     for (unsigned map = 0; map < SMALL_MAPS; map++)
-        write_output(b, SMALL_JOB, map, SMALL_REDUCERS, SMALL_BYTES);
+        write_output(b->dir, SMALL_JOB, map, SMALL_REDUCERS, SMALL_BYTES);
     measure(b, "small", SMALL_JOB, SMALL_REDUCERS, SMALL_MAPS, SMALL_MAPS);
     measure_plain(b, "small", SMALL_JOB, SMALL_REDUCERS, SMALL_MAPS, SMALL_BYTES);
     measure_idle(b);
     for (unsigned map = 0; map < LARGE_MAPS; map++)
-        write_output(b, LARGE_JOB, map, 1, b->large_bytes);
+        write_output(b->dir, LARGE_JOB, map, 1, b->large_bytes);
     measure(b, "fresh", LARGE_JOB, 1, LARGE_MAPS, 1);
     measure(b, "retry", LARGE_JOB, 1, LARGE_MAPS, 1);
     measure_plain(b, "retry", LARGE_JOB, 1, LARGE_MAPS, b->large_bytes);
