@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 import time
 
+import shuffle_node
+
 
 def load_daemon_bench():
     spec = importlib.util.spec_from_file_location("daemon_bench", pathlib.Path(__file__).with_name("daemon-bench.py"))
@@ -103,6 +105,21 @@ def launch_calls(build, launches=20):
         return len(calls(node.dir / "trace", SLEEP)) / launches
     finally:
         node.stop()
+
+
+def shuffle_calls(build, part_bytes=10 << 10):
+    """Returns the number of system calls of nm-shuffle per small part, when a request names 20 maps whose indexes are in memory."""
+    shuffle = shuffle_node.Shuffle(daemon.program(build, "nm-shuffle"), part_bytes)
+    try:
+        with tempfile.TemporaryDirectory(prefix="nmd-bench.") as directory:
+            trace = pathlib.Path(directory, "trace")
+            shuffle.fetch(0)
+            with traced(shuffle.process.pid, trace):
+                for reducer in range(shuffle_node.REDUCERS):
+                    shuffle.fetch(reducer)
+            return calls_per(trace, "GET /mapOutput") / shuffle_node.MAPS
+    finally:
+        shuffle.stop()
 
 
 # A CPU without the features for which the C library has other functions. Valgrind passes on many of the real CPU.
