@@ -15,6 +15,9 @@
  *
  * All maps are looked up before the first byte is sent: if a map is missing, the reducer receives a 500, and the
  * connection does not break in the middle.
+ *
+ * An answer never waits, except for the disk: it stops where it must wait for the reducer or for its job's share, and
+ * continues later, possibly in another thread. So a reducer that does not read occupies no thread.
  */
 
 #include <stdatomic.h>
@@ -47,17 +50,39 @@ struct nm_shuffle_service {
 
 #define NM_SHUFFLE_REQUEST_USEC (10 * NM_USEC_PER_SEC)
 
-/* Descriptors of a connection besides the kept files: its socket, and those of a lookup. */
+/* Descriptors of a connection besides the kept files: its socket, the file that is sent, and those of a lookup. */
 #define NM_SHUFFLE_CONNECTION_FILES 5u
 #define NM_SHUFFLE_OTHER_FILES 256u /* standard streams, the listener, and refused connections */
 #define NM_SHUFFLE_KEPT_FILES_MAX 4096u
 
-enum { NM_SHUFFLE_E_CLOSE = 1 };
+struct nm_shuffle_answer;
 
-/* Answers the request of the connection fd, which has the slot. Returns 0 if the connection may stay open,
- * NM_SHUFFLE_E_CLOSE if it must close, -errno if the connection broke or was too slow. */
-int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned slot, struct nm_bytes head);
+/* Begins the answer to the request of the connection fd, which has the slot and does not block. The head must exist as
+ * long as the answer. Returns 0 or -ENOMEM. */
+int nm_shuffle_answer_new(struct nm_shuffle_service *s, int fd, unsigned slot, struct nm_bytes head,
+                          struct nm_shuffle_answer **ret);
+/* Ends the answer. An answer that is not complete counts as failed if its maps were being sent. Returns NULL. */
+struct nm_shuffle_answer *nm_shuffle_answer_free(struct nm_shuffle_answer *a);
+NM_DEFINE_CLEANUP(struct nm_shuffle_answer *, nm_shuffle_answer_free)
 
-/* Refuses a request. Returns the results of nm_shuffle_answer() except 0: the connection is always closed
- * afterwards. */
+/* NM_SHUFFLE_E_CLOSE: the answer is complete, and the connection must close. NM_SHUFFLE_E_WAIT: the answer must
+ * continue after a wait. NM_SHUFFLE_E_TURN: it can continue, but has run for so long that others should run first. */
+enum { NM_SHUFFLE_E_CLOSE = 1, NM_SHUFFLE_E_WAIT, NM_SHUFFLE_E_TURN };
+
+/* What an answer waits for: events of poll() on its connection, or the time. The events are 0 if only the time counts.
+ * A reducer that disconnects during the wait ends the answer. */
+struct nm_shuffle_wait {
+    short events;
+    uint64_t until_usec;
+};
+
+/* Continues the answer. Returns 0 if it is complete and the connection may stay open, an outcome above, or -errno if
+ * the connection broke or was too slow. */
+int nm_shuffle_answer_continue(struct nm_shuffle_answer *a, struct nm_shuffle_wait *ret_wait);
+
+/* Waits in the calling thread until the wait is over, for at most max_usec. Returns 0 if it is over, -EAGAIN if it is
+ * not, -ECONNRESET if the other side has closed or the connection was shut down. Received bytes stay in the socket. */
+int nm_shuffle_wait_in_thread(int fd, const struct nm_shuffle_wait *wait, uint64_t max_usec);
+
+/* Refuses the connection's request. Returns the results of nm_shuffle_answer_continue() except 0. */
 int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The open connections. Each request has a thread, so the number of connections is limited. A user may have at most
+ * The open connections. Each has a descriptor and memory, so their number is limited. A user may have at most
  * half of the connections, and a job three quarters of a user's maximum. Otherwise a job whose reducers do not read
  * could prevent all other reducers from fetching. A connection belongs to a user once it has signed a request. Of the
  * connections that have not signed a request, one host may have a quarter: a host that only holds connections open thus

@@ -1,7 +1,7 @@
 # shuffle/: nm-shuffle, which serves map outputs to reducers. All code except main() is a library, for the tests.
 noinst_LIBRARIES += libnm-shuffle.a
 libnm_shuffle_a_SOURCES = \
-	%D%/answer.c %D%/answer.h \
+	%D%/answer.c %D%/answer.h %D%/answer-internal.h %D%/answer-pay.c %D%/answer-plan.c %D%/answer-send.c \
 	%D%/cli.c %D%/cli.h \
 	%D%/control.c \
 	%D%/idle.c %D%/idle.h \
@@ -9,7 +9,9 @@ libnm_shuffle_a_SOURCES = \
 	%D%/index-cache.c %D%/index-cache.h \
 	%D%/jobs.c %D%/jobs.h \
 	%D%/map-output.c %D%/map-output.h \
+	%D%/connection.c %D%/connection.h \
 	%D%/connections.c %D%/connections.h \
+	%D%/pool.c %D%/pool.h \
 	%D%/request.c %D%/request.h \
 	%D%/server.c %D%/server.h
 shuffle_libs = libnm-shuffle.a $(json_libs) $(NETTLE_LIBS) $(ZLIB_LIBS) $(hadoop_libs)

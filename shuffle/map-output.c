@@ -188,10 +188,11 @@ static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, 
     return data == 0 ? index : prefer(index, data);
 }
 
-/* Returns whether the error comes from spend(): the account is used up, or the client has disconnected. */
+/* Returns whether the error comes from spend(): the account is used up, it permits the work later, or the client has
+ * disconnected. */
 static bool is_from_spend(int result)
 {
-    return result == -EBUSY || result == -ECONNRESET;
+    return result == -EBUSY || result == -EINPROGRESS || result == -ECONNRESET;
 }
 
 /* Reads another index again, because there is room only for the lengths of the first valid index. */

@@ -4,9 +4,8 @@
 /*
  * The two inputs of nm-shuffle: connections of reducers, and commands of nmd.
  *
- * Requests are served by threads, because disk and network block. All data of a thread are on its stack. One thread
- * accepts connections, waits for the requests of all idle ones, and starts the other threads: a reducer keeps its
- * connection open between its requests, and an idle thread takes the memory of its stack.
+ * One thread accepts connections and waits for all of them: for whole requests, for reducers that read slowly, and for
+ * the shares of jobs. Answers are made by a few other threads, because the disk blocks (shuffle/connection.h).
  */
 
 #include <stdio.h>

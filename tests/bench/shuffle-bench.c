@@ -245,7 +245,7 @@ static void measure_idle(const struct bench *b)
         fds[i] = dial(b->port);
         (void)fetch(b->port, fds[i], SMALL_JOB, i % SMALL_REDUCERS, 0, 1);
     }
-    (void)usleep(200000); /* the last connections become idle */
+    (void)usleep(1000000); /* the last connections become idle, and the threads of the pool end */
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)b->pid);
     if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0)
         die(path);

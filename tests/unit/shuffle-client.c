@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,11 @@
 #include "rpc/hadoop/digest.h"
 #include "shuffle-client.h"
 #include "util/clock.h"
+#include "util/fileio.h"
 
 struct shuffle_client shuffle_client;
 char reply[1 << 16];
+unsigned shuffle_client_slots = MAX_SLOTS;
 
 int shuffle_client_set_up(void **state)
 {
@@ -31,7 +34,7 @@ int shuffle_client_set_up(void **state)
                                                    .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&shuffle_client.service.jobs), 0);
     assert_int_equal(nm_shuffle_index_cache_new(&shuffle_client.service.dirs.index_cache), 0);
-    assert_int_equal(nm_shuffle_connections_new(MAX_SLOTS, &shuffle_client.service.connections), 0);
+    assert_int_equal(nm_shuffle_connections_new(shuffle_client_slots, &shuffle_client.service.connections), 0);
     assert_int_equal(nm_shuffle_jobs_add(shuffle_client.service.jobs, &shuffle_client.fixture.job), 0);
     shuffle_fixture_output(&shuffle_client.fixture, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
     shuffle_fixture_output(&shuffle_client.fixture, "a", ATTEMPT(1), (const char *const[]){"", NULL});
@@ -43,6 +46,7 @@ int shuffle_client_tear_down(void **state)
 {
     (void)state;
     shuffle_client.server = nm_shuffle_server_free(shuffle_client.server);
+    assert_true(has_threads(1)); /* a thread that has not quite ended would count for the next test */
     assert_int_equal(nm_shuffle_connections_count(shuffle_client.service.connections), 0);
     nm_shuffle_jobs_free(shuffle_client.service.jobs);
     nm_shuffle_index_cache_free(shuffle_client.service.dirs.index_cache);
@@ -160,6 +164,28 @@ bool all_connections_have_ended(void)
     while (nm_shuffle_connections_count(shuffle_client.service.connections) > 0 && nm_now_usec() < deadline_usec)
         assert_int_equal(usleep(1000), 0);
     return nm_shuffle_connections_count(shuffle_client.service.connections) == 0;
+}
+
+unsigned n_threads(void)
+{
+    char text[4096];
+    const char *at;
+    unsigned n = 0;
+
+    assert_int_equal(nm_read_file_at(AT_FDCWD, "/proc/self/status", text, sizeof text, NULL), 0);
+    at = strstr(text, "Threads:");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "Threads: %u", &n), 1);
+    return n;
+}
+
+bool has_threads(unsigned n)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (n_threads() != n && nm_now_usec() < deadline_usec)
+        assert_int_equal(usleep(1000), 0);
+    return n_threads() == n;
 }
 
 void book_work(uint64_t work_usec, uint64_t expected_wait_usec)

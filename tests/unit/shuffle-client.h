@@ -23,6 +23,9 @@ struct shuffle_client {
 extern struct shuffle_client shuffle_client;
 extern char reply[1 << 16]; /* all that the last receive() has read, NUL-terminated */
 
+/* Slots of the next server. The default is MAX_SLOTS. */
+extern unsigned shuffle_client_slots;
+
 int shuffle_client_set_up(void **state);
 
 int shuffle_client_tear_down(void **state);
@@ -51,6 +54,12 @@ void fetch(const char *target, const char *url_hash);
 void large_output(uint64_t bytes);
 
 bool all_connections_have_ended(void);
+
+/* Returns the number of threads of this process, and thus also of the server. */
+unsigned n_threads(void);
+
+/* Waits until the process has this number of threads. */
+bool has_threads(unsigned n);
 
 void book_work(uint64_t work_usec, uint64_t expected_wait_usec);
 

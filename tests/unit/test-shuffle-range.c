@@ -4,6 +4,7 @@
  * the reasons for which an answer ends early. */
 
 #include <endian.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -71,10 +72,21 @@ static int tear_down(void **state)
 
 /* ---- the reducer's side ------------------------------------------------------------------- */
 
+static int answer_wholly(void)
+{
+    _cleanup_(nm_shuffle_answer_freep) struct nm_shuffle_answer *a = NULL;
+    struct nm_shuffle_wait wait;
+    int r = nm_shuffle_answer_new(&service, asked.fds[1], asked.slot, nm_bytes_of(asked.head), &a);
+
+    while (r == 0 && ((r = nm_shuffle_answer_continue(a, &wait)) == NM_SHUFFLE_E_WAIT || r == NM_SHUFFLE_E_TURN))
+        r = r == NM_SHUFFLE_E_TURN ? 0 : nm_shuffle_wait_in_thread(asked.fds[1], &wait, UINT64_MAX);
+    return r;
+}
+
 static void *answer(void *arg)
 {
     (void)arg;
-    asked.result = nm_shuffle_answer(&service, asked.fds[1], asked.slot, nm_bytes_of(asked.head));
+    asked.result = answer_wholly();
     nm_shuffle_connections_leave(service.connections, asked.slot); /* closes the reducer's connection */
     return NULL;
 }
@@ -91,6 +103,7 @@ static void ask(const char *target)
                          "GET %s HTTP/1.1\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
                          hash) < (int)sizeof asked.head);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, asked.fds), 0);
+    assert_int_equal(fcntl(asked.fds[1], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(nm_shuffle_connections_enter(service.connections, asked.fds[1], "host", &asked.slot), 0);
     assert_int_equal(pthread_create(&asked.thread, NULL, answer, NULL), 0);
 }

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,34 +19,11 @@
 #include "shuffle-client.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/fileio.h"
 
 static void test_an_output_is_sent_with_the_exact_bytes(void **state)
 {
     (void)state;
     assert_output_is_sent_to_the_byte();
-}
-
-static unsigned n_threads(void)
-{
-    char text[4096];
-    const char *at;
-    unsigned n = 0;
-
-    assert_int_equal(nm_read_file_at(AT_FDCWD, "/proc/self/status", text, sizeof text, NULL), 0);
-    at = strstr(text, "Threads:");
-    assert_non_null(at);
-    assert_int_equal(sscanf(at, "Threads: %u", &n), 1);
-    return n;
-}
-
-static bool has_threads(unsigned n)
-{
-    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
-
-    while (n_threads() != n && nm_now_usec() < deadline_usec)
-        assert_int_equal(usleep(1000), 0);
-    return n_threads() == n;
 }
 
 /* Reads an answer that ends with the part "first". */

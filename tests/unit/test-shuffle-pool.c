@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The threads that answer requests: their number, and requests that must wait but occupy no thread. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shuffle-client.h"
+#include "shuffle/pool.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define SLOTS 128
+#define N_WAITING 40 /* more than threads, and fewer than the connections of one job */
+#define BYTES (UINT64_C(16) << 20) /* more than the buffers between server and client have */
+
+/* ---- the pool ----------------------------------------------------------------------------- */
+
+static atomic_uint n_begun, n_run;
+static atomic_bool may_end;
+
+static void run(struct nm_shuffle_task *task)
+{
+    (void)task;
+    n_begun++;
+    while (!may_end)
+        assert_int_equal(usleep(1000), 0);
+    n_run++;
+}
+
+static void test_the_number_of_threads_is_limited(void **state)
+{
+    struct nm_shuffle_task tasks[100];
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+
+    (void)state;
+    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    assert_true(nm_shuffle_pool_has_room(pool));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++)
+        assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
+    assert_true(has_threads(before + NM_SHUFFLE_THREADS_MAX));
+    assert_false(nm_shuffle_pool_has_room(pool));
+    may_end = true;
+    assert_true(has_threads(before)); /* they end when they have had no task for a time */
+    assert_int_equal(n_run, NM_ARRAY_SIZE(tasks));
+    assert_true(nm_shuffle_pool_has_room(pool));
+    may_end = false;
+    assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[0]), 0); /* a new thread starts */
+    may_end = true;
+    pool = nm_shuffle_pool_free(pool);
+    assert_true(has_threads(before));
+    assert_int_equal(n_run, NM_ARRAY_SIZE(tasks) + 1);
+    assert_int_equal(n_begun, n_run);
+}
+
+/* ---- the server --------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+    shuffle_client_slots = SLOTS;
+    return shuffle_client_set_up(state);
+}
+
+/* Adds another job, which has no outputs. */
+static const char *other_target(void)
+{
+    struct nm_shuffle_job other = shuffle_client.fixture.job;
+
+    snprintf(other.id, sizeof other.id, "job_1410901177871_0002");
+    assert_int_equal(nm_shuffle_jobs_add(shuffle_client.service.jobs, &other), 0);
+    return "/mapOutput?job=job_1410901177871_0002&reduce=0&map=" ATTEMPT(0);
+}
+
+/* Reducers that do not read occupy no thread, so other requests are answered. Each of them gets its answer later. */
+static void test_reducers_that_do_not_read_occupy_no_thread(void **state)
+{
+    const unsigned before = n_threads();
+    int held[N_WAITING];
+
+    (void)state;
+    large_output(BYTES);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++) {
+        held[i] = dial_from(i / 10 + 1);
+        ask(held[i], TARGET, signed_for(TARGET));
+        receive(held[i], 15);
+        assert_true(reply_begins("HTTP/1.1 200 OK"));
+    }
+    assert_true(n_threads() <= before + NM_SHUFFLE_THREADS_MAX);
+    assert_true(has_threads(before));
+    fetch("/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(1),
+          signed_for("/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(1)));
+    assert_true(reply_begins("HTTP/1.1 200 OK"));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i += 13) {
+        uint64_t received = 15;
+
+        for (size_t n; (n = receive(held[i], sizeof reply - 1)) > 0;)
+            received += n;
+        assert_true(received > BYTES && received < BYTES + 512);
+    }
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++)
+        close(held[i]);
+    assert_true(all_connections_have_ended());
+    assert_int_equal(shuffle_client.service.count.outputs_ok, 1 + (N_WAITING + 12) / 13);
+    assert_int_equal(shuffle_client.service.count.outputs_failed, N_WAITING - (N_WAITING + 12) / 13);
+}
+
+/* The requests of a job without a share occupy no thread, and are answered when it has a share again. */
+static void test_requests_that_wait_for_a_share_occupy_no_thread(void **state)
+{
+    const uint64_t begun_usec = nm_now_usec();
+    const unsigned before = n_threads();
+    const char *other = other_target();
+    int held[N_WAITING];
+
+    (void)state;
+    book_work(NM_SHUFFLE_BURST_USEC, 0);
+    book_work(750 * NM_USEC_PER_MSEC, 0); /* three seconds of a share */
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++) {
+        held[i] = dial_from(i / 10 + 1);
+        ask(held[i], TARGET, signed_for(TARGET));
+    }
+    while (shuffle_client.service.count.connections < N_WAITING)
+        assert_int_equal(usleep(1000), 0);
+    assert_true(has_threads(before));
+    assert_int_equal(shuffle_client.service.count.outputs_ok, 0);
+    fetch(other, signed_for(other));
+    assert_true(reply_begins("HTTP/1.1 500 "));
+    assert_true(nm_now_usec() - begun_usec < 3 * NM_USEC_PER_SEC);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++) {
+        receive(held[i], sizeof reply - 1);
+        assert_true(reply_begins("HTTP/1.1 200 OK"));
+        close(held[i]);
+    }
+    assert_true(nm_now_usec() - begun_usec >= 3 * NM_USEC_PER_SEC);
+    assert_int_equal(shuffle_client.service.count.outputs_ok, N_WAITING);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, shuffle_client_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_number_of_threads_is_limited),
+        TEST(test_reducers_that_do_not_read_occupy_no_thread),
+        TEST(test_requests_that_wait_for_a_share_occupy_no_thread),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
