@@ -26,8 +26,9 @@ struct nm_shuffle_plan {
 };
 
 #define NM_SHUFFLE_HEADS_AT_ONCE 64u
-/* Bytes that are collected before they are sent. */
+/* Bytes that are collected before they are sent. A part of up to NM_SHUFFLE_COPIED_MAX bytes is copied to them. */
 #define NM_SHUFFLE_OUT_BYTES (64u << 10)
+#define NM_SHUFFLE_COPIED_MAX (16u << 10)
 
 /* The steps of an answer. It is refused in any step before its first byte is sent. */
 enum nm_shuffle_phase {

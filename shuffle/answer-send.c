@@ -204,7 +204,8 @@ static int send_some(struct nm_shuffle_answer *a)
     return nm_error_is_not_supported(errno) ? copy_some(a) : -errno;
 }
 
-/* Sends a piece of a part. The job is charged for each piece before the piece is sent. */
+/* Sends a piece of a part. The job is charged for each piece before the piece is sent. The parts of many maps are
+ * short: such a part is copied, so that one call sends several of them in full packets. */
 int nm_shuffle_send_part(struct nm_shuffle_answer *a)
 {
     const struct nm_shuffle_part *part = &a->plan.outputs[a->map].part;
@@ -221,5 +222,5 @@ int nm_shuffle_send_part(struct nm_shuffle_answer *a)
         a->is_paid = false;
         a->paid_to += (off_t)piece_bytes;
     }
-    return send_some(a);
+    return part->part_bytes <= NM_SHUFFLE_COPIED_MAX ? copy_some(a) : send_some(a);
 }

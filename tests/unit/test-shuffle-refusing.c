@@ -59,9 +59,11 @@ static void test_an_error_of_the_disk_is_not_treated_as_missing_sendfile(void **
 {
     (void)state;
     sendfile_error = EIO;
+    large_output(sizeof reply / 2); /* a short part is sent without sendfile() */
     fetch(TARGET, signed_for(TARGET));
     assert_true(reply_begins("HTTP/1.1 200 OK"));
-    assert_null(strstr(reply, "first"));
+    assert_null(strstr(reply, "xxx"));
+    assert_int_equal(shuffle_client.service.count.outputs_failed, 1);
 }
 
 static unsigned advices_for(int error, uint64_t bytes)
