@@ -65,6 +65,7 @@ struct nm_shuffle_answer {
     off_t at, paid_to;  /* next byte of the file, and end of the bytes that are paid */
     bool drops_cache;
 
+    struct nm_shuffle_job_dirs job_dirs; /* open during a turn */
     struct nm_shuffle_plan plan;
     size_t out_sent, out_size; /* bytes of `out` that are sent, and its length */
     uint8_t out[NM_SHUFFLE_OUT_BYTES];

@@ -81,9 +81,9 @@ static int look_up(struct nm_shuffle_answer *a, unsigned i, struct nm_shuffle_ou
     int r;
 
     a->plan.in_slot[i % a->plan.n_slots] = NM_SHUFFLE_MAPS_MAX;
-    r = nm_shuffle_output_find(&a->service->dirs, &a->job, q->maps[i],
-                               (struct nm_shuffle_range){q->reduce, q->n_reduces}, &account, lengths_of(a, i), ret,
-                               ret_file);
+    r = nm_shuffle_output_find(
+        &(struct nm_shuffle_lookup){&a->service->dirs, &a->job, &account, &a->job_dirs}, q->maps[i],
+        (struct nm_shuffle_range){q->reduce, q->n_reduces}, lengths_of(a, i), ret, ret_file);
     if (r == -EINPROGRESS) {
         a->is_paid = false;
         return NM_SHUFFLE_E_WAIT;

@@ -90,12 +90,12 @@ int nm_shuffle_send_begin(struct nm_shuffle_answer *a)
  * replaced it since. */
 int nm_shuffle_send_map(struct nm_shuffle_answer *a)
 {
+    const struct nm_shuffle_lookup lookup = {&a->service->dirs, &a->job, NULL, &a->job_dirs};
     const unsigned i = a->map;
     int r = nm_shuffle_plan_ensure_lengths(a);
 
-    if (r != 0 ||
-        (a->plan.files[i] < 0 && (r = nm_shuffle_output_open(&a->service->dirs, &a->job, a->request.maps[i],
-                                                             &a->plan.outputs[i], &a->file)) < 0))
+    if (r != 0 || (a->plan.files[i] < 0 && (r = nm_shuffle_output_open(&lookup, a->request.maps[i],
+                                                                       &a->plan.outputs[i], &a->file)) < 0))
         return r;
     a->reducer = 0;
     a->phase = NM_SHUFFLE_PHASE_HEADS;

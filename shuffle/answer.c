@@ -176,6 +176,7 @@ int nm_shuffle_answer_new(struct nm_shuffle_service *s, int fd, unsigned slot, s
     a->map = 0;
     a->paid_check_bytes = 0;
     a->file = -EBADF;
+    a->job_dirs.n = 0;
     a->plan.n_files = 0;
     a->plan.lengths = NULL;
     a->plan.heads = (struct nm_writer){};
@@ -258,7 +259,7 @@ static int take_step(struct nm_shuffle_answer *a)
 
 /* A row of heads that fits into the socket's buffer is sent even if the reducer reads slowly, so the deadline is
  * checked after each step. */
-int nm_shuffle_answer_continue(struct nm_shuffle_answer *a, struct nm_shuffle_wait *ret_wait)
+static int take_steps(struct nm_shuffle_answer *a, struct nm_shuffle_wait *ret_wait)
 {
     const uint64_t end_usec = nm_now_usec() + TURN_USEC;
 
@@ -277,4 +278,14 @@ int nm_shuffle_answer_continue(struct nm_shuffle_answer *a, struct nm_shuffle_wa
             return r;
     }
     return !a->is_refused && a->request.keep_alive ? 0 : NM_SHUFFLE_E_CLOSE;
+}
+
+/* Closes the directories at the end of each turn: thousands of answers may wait, and each would have a descriptor
+ * for each disk. */
+int nm_shuffle_answer_continue(struct nm_shuffle_answer *a, struct nm_shuffle_wait *ret_wait)
+{
+    int r = take_steps(a, ret_wait);
+
+    nm_shuffle_job_dirs_close(&a->job_dirs);
+    return r;
 }

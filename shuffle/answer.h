@@ -52,7 +52,8 @@ struct nm_shuffle_service {
 
 /* Descriptors of a connection besides the kept files: its socket, the file that is sent, and those of a lookup. */
 #define NM_SHUFFLE_CONNECTION_FILES 5u
-#define NM_SHUFFLE_OTHER_FILES 256u /* standard streams, the listener, and refused connections */
+/* Standard streams, the listener, refused connections, and the directories of jobs for each thread. */
+#define NM_SHUFFLE_OTHER_FILES 512u
 #define NM_SHUFFLE_KEPT_FILES_MAX 4096u
 
 struct nm_shuffle_answer;

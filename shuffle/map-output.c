@@ -23,29 +23,73 @@ static int open_dir(const char *name)
     return fd == -ENOTDIR ? -ENOENT : fd;
 }
 
-/* Opens the directory of a map's output. The path is resolved beneath the local directory without following links. The
- * job's user controls the path, and could otherwise make this process read another user's file, because the process has
- * the capability to read all files. */
-static int open_output_dir(const char *local, const struct nm_shuffle_job *job, struct nm_bytes map, int *ret_fd)
+/* Opens a directory beneath another one without following links. The job's user controls the path, and could otherwise
+ * make this process read another user's file, because the process has the capability to read all files. */
+static int open_beneath(int dir, const char *path, int *ret_fd)
 {
     const struct open_how how = {
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
-    char path[PATH_MAX], application[sizeof job->id + sizeof "application"];
-    _cleanup_close_ int dir = open_dir(local);
-    int fd;
+    int fd = RET_NERRNO(syscall(SYS_openat2, dir, path, &how, sizeof how));
 
-    if (dir < 0)
-        return dir;
-    nm_shuffle_application_of(nm_bytes_of(job->id), application, sizeof application);
-    snprintf(path, sizeof path, "usercache/%s/appcache/%s/output/%.*s", job->user, application, (int)map.size,
-             (const char *)map.data);
-    fd = RET_NERRNO(syscall(SYS_openat2, dir, path, &how, sizeof how));
     if (fd < 0)
         return fd == -ENOTDIR ? -ENOENT : fd;
     *ret_fd = fd;
     return 0;
+}
+
+/* Opens the directory of a job's outputs, beneath the local directory. */
+static int open_job_dir(const char *local, const struct nm_shuffle_job *job, int *ret_fd)
+{
+    char path[sizeof job->user + sizeof job->id + 64], application[sizeof job->id + sizeof "application"];
+    _cleanup_close_ int dir = open_dir(local);
+
+    if (dir < 0)
+        return dir;
+    nm_shuffle_application_of(nm_bytes_of(job->id), application, sizeof application);
+    snprintf(path, sizeof path, "usercache/%s/appcache/%s/output", job->user, application);
+    return open_beneath(dir, path, ret_fd);
+}
+
+/* Opens the directory of a job's outputs in local directory i, and keeps it open. Returns -EBADF if it cannot be
+ * kept. */
+static int keep_job_dir(const struct nm_shuffle_lookup *l, unsigned i)
+{
+    struct nm_shuffle_job_dirs *d = l->job_dirs;
+    int r;
+
+    if (!d || i >= NM_SHUFFLE_JOB_DIRS_MAX)
+        return -EBADF;
+    while (d->n <= i)
+        d->fds[d->n++] = -EBADF;
+    if (d->fds[i] < 0 && (r = open_job_dir(l->dirs->names[i], l->job, &d->fds[i])) < 0)
+        return r;
+    return d->fds[i];
+}
+
+void nm_shuffle_job_dirs_close(struct nm_shuffle_job_dirs *d)
+{
+    while (d->n > 0)
+        nm_close(d->fds[--d->n]);
+}
+
+/* Opens the directory of a map's output in local directory i. */
+static int open_output_dir(const struct nm_shuffle_lookup *l, unsigned i, struct nm_bytes map, int *ret_fd)
+{
+    char name[NAME_MAX + 1];
+    _cleanup_close_ int own = -EBADF;
+    int r, dir = keep_job_dir(l, i);
+
+    if (dir == -EBADF) {
+        if ((r = open_job_dir(l->dirs->names[i], l->job, &own)) < 0)
+            return r;
+        dir = own;
+    }
+    if (dir < 0)
+        return dir;
+    snprintf(name, sizeof name, "%.*s", (int)map.size, (const char *)map.data);
+    return open_beneath(dir, name, ret_fd);
 }
 
 /* The owner of the file is checked, because a hard link to another user's file looks like the file itself. */
@@ -75,11 +119,9 @@ static int open_file(int output_dir, const struct nm_shuffle_job *job, const cha
 }
 
 struct search {
-    const struct nm_shuffle_dirs *dirs;
-    const struct nm_shuffle_job *job;
+    const struct nm_shuffle_lookup *lookup;
     struct nm_bytes map;
     struct nm_shuffle_range range;
-    const struct nm_shuffle_account *account;
 };
 
 /* The results of the search for the two files of a map's output in one local directory. A result is 0, with its value
@@ -95,8 +137,9 @@ struct found {
 static int spend(const struct search *s, uint64_t unchecked_bytes)
 {
     const uint64_t bytes = unchecked_bytes + (uint64_t)(s->range.n - 1) * NM_SHUFFLE_RECORD_BYTES;
+    const struct nm_shuffle_account *account = s->lookup->account;
 
-    return bytes > 0 && s->account ? s->account->spend(bytes, s->account->userdata) : 0;
+    return bytes > 0 && account ? account->spend(bytes, account->userdata) : 0;
 }
 
 static int read_file(const struct search *s, int output_dir, struct nm_shuffle_lengths *ret_lengths,
@@ -107,11 +150,11 @@ static int read_file(const struct search *s, int output_dir, struct nm_shuffle_l
     uint64_t bytes;
     int r;
 
-    if ((r = open_file(output_dir, s->job, "file.out.index", &st, &fd)) < 0 ||
-        (r = nm_shuffle_index_unchecked(&st, s->range, s->dirs->index_cache, &bytes)) < 0 ||
+    if ((r = open_file(output_dir, s->lookup->job, "file.out.index", &st, &fd)) < 0 ||
+        (r = nm_shuffle_index_unchecked(&st, s->range, s->lookup->dirs->index_cache, &bytes)) < 0 ||
         (r = spend(s, bytes)) < 0)
         return r;
-    return nm_shuffle_index_read(fd, &st, s->range, s->dirs->index_cache, ret_lengths, ret);
+    return nm_shuffle_index_read(fd, &st, s->range, s->lookup->dirs->index_cache, ret_lengths, ret);
 }
 
 /* Reads an index. If its content is in memory, the file is not opened, but its owner is still checked. */
@@ -127,12 +170,13 @@ static int read_index(const struct search *s, int output_dir, struct nm_shuffle_
         return -errno;
     if (S_ISLNK(st.st_mode))
         return -ELOOP;
-    if ((r = check_file(s->job, &st)) < 0)
+    if ((r = check_file(s->lookup->job, &st)) < 0)
         return r;
-    content = nm_shuffle_index_cache_get(s->dirs->index_cache, &st);
+    content = nm_shuffle_index_cache_get(s->lookup->dirs->index_cache, &st);
     if (!content)
         return read_file(s, output_dir, ret_lengths, ret);
-    if ((r = nm_shuffle_index_unchecked(&st, s->range, s->dirs->index_cache, &bytes)) < 0 || (r = spend(s, 0)) < 0)
+    if ((r = nm_shuffle_index_unchecked(&st, s->range, s->lookup->dirs->index_cache, &bytes)) < 0 ||
+        (r = spend(s, 0)) < 0)
         return r;
     return nm_shuffle_index_parse(content, s->range, ret_lengths, ret);
 }
@@ -143,13 +187,13 @@ static void look_in(const struct search *s, unsigned i, struct nm_shuffle_length
                     int *ret_data)
 {
     _cleanup_close_ int dir = -EBADF;
-    int r = open_output_dir(s->dirs->names[i], s->job, s->map, &dir);
+    int r = open_output_dir(s->lookup, i, s->map, &dir);
     struct stat data_st;
 
     *ret = (struct found){.index_result = r, .data_result = r};
     if (r < 0)
         return;
-    ret->data_result = open_file(dir, s->job, "file.out", &data_st, ret_data);
+    ret->data_result = open_file(dir, s->lookup->job, "file.out", &data_st, ret_data);
     if (ret->data_result == 0)
         ret->data_bytes = (uint64_t)data_st.st_size;
     ret->index_result = read_index(s, dir, ret_lengths, &ret->part);
@@ -231,24 +275,24 @@ static void keep(struct kept *k, int fd, unsigned dir)
  * on a node with several disks, the two files are in different directories whenever a map spills more than once. A
  * directory that has both files takes precedence, because a file that was left on a full disk could match a file of
  * another directory by chance. */
-int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
-                           struct nm_shuffle_range range, const struct nm_shuffle_account *account,
+int nm_shuffle_output_find(const struct nm_shuffle_lookup *l, struct nm_bytes map, struct nm_shuffle_range range,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret, int *ret_file)
 {
-    const struct search s = {dirs, job, map, range, account};
+    const struct search s = {l, map, range};
+    const unsigned n = l->dirs->n;
     struct found found[NM_SHUFFLE_DIRS_MAX];
-    unsigned lengths_of = dirs->n, index_dir = dirs->n; /* dirs->n: not found yet */
+    unsigned lengths_of = n, index_dir = n; /* n: not found yet */
     _cleanup_(kept_done) struct kept kept = {.fd = -EBADF};
     struct nm_shuffle_output output;
     int r;
 
-    for (unsigned i = 0; i < dirs->n && index_dir == dirs->n; i++) {
+    for (unsigned i = 0; i < n && index_dir == n; i++) {
         _cleanup_close_ int data = -EBADF;
 
-        look_in(&s, i, lengths_of == dirs->n ? ret_lengths : NULL, &found[i], &data);
+        look_in(&s, i, lengths_of == n ? ret_lengths : NULL, &found[i], &data);
         if (is_from_spend(found[i].index_result))
             return found[i].index_result;
-        if (found[i].index_result == 0 && lengths_of == dirs->n)
+        if (found[i].index_result == 0 && lengths_of == n)
             lengths_of = i;
         if (files_match(&found[i], &found[i])) {
             index_dir = i;
@@ -257,7 +301,7 @@ int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_s
         if (data >= 0 && (kept.fd < 0 || index_dir == i))
             keep(&kept, STEAL_FD(data), i);
     }
-    if ((index_dir == dirs->n && (r = pair(found, dirs->n, &index_dir, &output)) < 0) ||
+    if ((index_dir == n && (r = pair(found, n, &index_dir, &output)) < 0) ||
         (index_dir != lengths_of && (r = read_again(&s, index_dir, ret_lengths, &output.part)) < 0))
         return r;
     *ret = output;
@@ -266,15 +310,15 @@ int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_s
     return 0;
 }
 
-int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
+int nm_shuffle_output_open(const struct nm_shuffle_lookup *l, struct nm_bytes map,
                            const struct nm_shuffle_output *output, int *ret_fd)
 {
     _cleanup_close_ int dir = -EBADF, fd = -EBADF;
     struct stat st;
     int r;
 
-    if ((r = open_output_dir(dirs->names[output->dir], job, map, &dir)) < 0 ||
-        (r = open_file(dir, job, "file.out", &st, &fd)) < 0)
+    if ((r = open_output_dir(l, output->dir, map, &dir)) < 0 ||
+        (r = open_file(dir, l->job, "file.out", &st, &fd)) < 0)
         return r;
     if (output->part.start_bytes + output->part.part_bytes > (uint64_t)st.st_size)
         return -EBADMSG; /* the file has been truncated since the lookup */

@@ -14,12 +14,14 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "open-descriptors.h"
 #include "shuffle-fixture.h"
 #include "util/error.h"
 #include "util/fileio.h"
 
 static struct shuffle_fixture fixture;
 static struct nm_shuffle_dirs dirs;
+static const struct nm_shuffle_lookup lookup = {.dirs = &dirs, .job = &fixture.job};
 static struct nm_shuffle_output output;
 
 static int set_up(void **state)
@@ -46,8 +48,8 @@ static struct nm_shuffle_lengths lengths[3];
 
 static int find_range(uint32_t first, uint32_t n)
 {
-    return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){first, n},
-                                  NULL, lengths, &output, NULL);
+    return nm_shuffle_output_find(&lookup, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){first, n}, lengths,
+                                  &output, NULL);
 }
 
 static int find(uint32_t reduce)
@@ -71,7 +73,7 @@ static void test_an_output_is_found(void **state)
     assert_int_equal(output.part.start_bytes, 5);
     assert_int_equal(output.part.raw_bytes, 18);
     assert_int_equal(output.part.part_bytes, 9);
-    assert_int_equal(nm_shuffle_output_open(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
+    assert_int_equal(nm_shuffle_output_open(&lookup, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
     assert_int_equal(pread(fd, text, 9, 5), 9);
     assert_string_equal(text, "the third");
     nm_close(fd);
@@ -79,8 +81,8 @@ static void test_an_output_is_found(void **state)
     assert_int_equal(output.part.part_bytes, 0);
     assert_int_equal(find(3), -ERANGE);
     assert_int_equal(find(UINT32_MAX), -ERANGE);
-    assert_int_equal(nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(1)),
-                                            (struct nm_shuffle_range){0, 1}, NULL, lengths, &output, NULL),
+    assert_int_equal(nm_shuffle_output_find(&lookup, nm_bytes_of(ATTEMPT(1)), (struct nm_shuffle_range){0, 1}, lengths,
+                                            &output, NULL),
                      -ENOENT);
 }
 
@@ -92,8 +94,8 @@ static void test_the_data_file_is_opened_once(void **state)
 
     (void)state;
     for (unsigned round = 0; round < 2; round++) {
-        assert_int_equal(nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)),
-                                                (struct nm_shuffle_range){2, 1}, NULL, lengths, &output, &fd), 0);
+        assert_int_equal(nm_shuffle_output_find(&lookup, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){2, 1},
+                                                lengths, &output, &fd), 0);
         assert_int_equal(pread(fd, text, 9, 5), 9);
         assert_string_equal(text, "the third");
         nm_close(fd);
@@ -102,6 +104,41 @@ static void test_the_data_file_is_opened_once(void **state)
         if (round == 0)
             assert_int_equal(rename(old, shuffle_fixture_path(&fixture, "a", ATTEMPT(0), "file.out.index")), 0);
     }
+}
+
+static int find_kept(struct nm_shuffle_job_dirs *d, const char *attempt)
+{
+    const struct nm_shuffle_lookup kept = {.dirs = &dirs, .job = &fixture.job, .job_dirs = d};
+
+    return nm_shuffle_output_find(&kept, nm_bytes_of(attempt), (struct nm_shuffle_range){0, 1}, lengths, &output, NULL);
+}
+
+/* Directories that stay open make no difference: new outputs are found, and links are not followed. */
+static void test_outputs_are_found_in_directories_that_stay_open(void **state)
+{
+    struct nm_shuffle_job_dirs d = {};
+    const unsigned before = open_descriptors();
+    char moved[PATH_MAX];
+
+    (void)state;
+    assert_int_equal(find_kept(&d, ATTEMPT(0)), 0);
+    assert_int_equal(open_descriptors(), before + 1); /* of the two directories that exist, one has outputs */
+    assert_int_equal(find_kept(&d, ATTEMPT(1)), -ENOENT);
+    shuffle_fixture_output(&fixture, "b", ATTEMPT(1), (const char *const[]){"second", NULL});
+    assert_int_equal(find_kept(&d, ATTEMPT(1)), 0);
+    assert_int_equal(output.dir, 1);
+    shuffle_fixture_output(&fixture, "a", ATTEMPT(2), (const char *const[]){"third", NULL});
+    assert_int_equal(find_kept(&d, ATTEMPT(2)), 0);
+    assert_int_equal(output.dir, 0);
+    assert_int_equal(open_descriptors(), before + 2);
+    snprintf(moved, sizeof moved, "%s/moved", fixture.dir);
+    assert_int_equal(rename(shuffle_fixture_path(&fixture, "b", ATTEMPT(1), ""), moved), 0);
+    assert_int_equal(symlink(moved, shuffle_fixture_path(&fixture, "b", ATTEMPT(1), "")), 0);
+    assert_int_equal(find_kept(&d, ATTEMPT(1)), -ELOOP);
+    nm_shuffle_job_dirs_close(&d);
+    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(find_kept(&d, ATTEMPT(0)), 0); /* they can be opened again */
+    nm_shuffle_job_dirs_close(&d);
 }
 
 static void test_a_range_of_parts_is_found(void **state)
@@ -164,7 +201,7 @@ static void test_a_file_shorter_than_its_index_is_refused(void **state)
     (void)state;
     assert_int_equal(find(2), 0);
     assert_int_equal(truncate(path_of("file.out"), 13), 0);
-    assert_int_equal(nm_shuffle_output_open(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), -EBADMSG);
+    assert_int_equal(nm_shuffle_output_open(&lookup, nm_bytes_of(ATTEMPT(0)), &output, &fd), -EBADMSG);
     assert_int_equal(find(2), -EBADMSG);
     assert_int_equal(find(0), 0);
     assert_int_equal(truncate(path_of("file.out.index"), 79), 0);
@@ -261,7 +298,7 @@ static void test_data_and_index_may_be_in_two_directories(void **state)
     move_to_a("file.out.index");
     assert_int_equal(find(2), 0);
     assert_int_equal(output.dir, 1);
-    assert_int_equal(nm_shuffle_output_open(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
+    assert_int_equal(nm_shuffle_output_open(&lookup, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
     assert_int_equal(pread(fd, text, 9, 5), 9);
     assert_string_equal(text, "the third");
     nm_close(fd);
@@ -327,10 +364,11 @@ static int on_spend(uint64_t bytes, void *userdata)
 static int find_range_and_pay(uint32_t n)
 {
     const struct nm_shuffle_account account = {on_spend, &fixture};
+    const struct nm_shuffle_lookup paid = {.dirs = &dirs, .job = &fixture.job, .account = &account};
 
     spent_bytes = 0;
-    return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n},
-                                  &account, lengths, &output, NULL);
+    return nm_shuffle_output_find(&paid, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n}, lengths, &output,
+                                  NULL);
 }
 
 static int find_and_pay(void)
@@ -518,6 +556,7 @@ int main(void)
         TEST(test_a_content_in_memory_is_used),
         TEST(test_the_checks_of_an_index_in_memory_are_the_same),
         TEST(test_the_memory_for_contents_is_limited),
+        TEST(test_outputs_are_found_in_directories_that_stay_open),
         TEST(test_a_range_of_parts_is_found),
         TEST(test_a_range_uses_the_index_that_matches_its_data),
     };
