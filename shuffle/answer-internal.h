@@ -85,8 +85,8 @@ static inline bool nm_shuffle_answer_is_sending(const struct nm_shuffle_answer *
  * second); reading the records of a range costs the same. For each part of a range: its head is made twice and sent,
  * which takes some 0.2 us. For each MiB sent: at this price a job may fetch 2.5 GB per second. */
 #define NM_SHUFFLE_REQUEST_PRICE_USEC 40u
-#define NM_SHUFFLE_NAME_PRICE_USEC 20u
-#define NM_SHUFFLE_LOOKUP_PRICE_USEC 15u
+#define NM_SHUFFLE_NAME_PRICE_USEC 5u
+#define NM_SHUFFLE_LOOKUP_PRICE_USEC 5u
 #define NM_SHUFFLE_PART_PRICE_USEC 1u
 #define NM_SHUFFLE_CHECK_PRICE_USEC_PER_MB 1000u
 #define NM_SHUFFLE_SEND_PRICE_USEC_PER_MIB 100u

@@ -63,7 +63,7 @@ bench-packing:
 bench-masters: nmd/nmd $(started_by_nmd) nmctl/nmctl master-probe
 	$(srcdir)/%D%/masters/bench.sh .
 
-# nm-shuffle compared with Hadoop's own ShuffleHandler. It takes three minutes.
+# nm-shuffle compared with Hadoop's own ShuffleHandler. It takes four minutes.
 bench-shuffle: shuffle-compare nm-shuffle
 	$(srcdir)/%D%/shuffle/bench.sh .
 .PHONY: bench bench-vm bench-packing bench-masters bench-shuffle

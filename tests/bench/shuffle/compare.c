@@ -34,7 +34,7 @@
 
 #define SMALL_BYTES 10240u
 #define SMALL_MAPS 20u
-#define SMALL_REDUCERS 900u /* so many that the work of one client stays below NM_SHUFFLE_BURST_USEC of its job */
+#define SMALL_REDUCERS REDUCERS
 #define LARGE_MAPS 4u
 #define CLIENTS_MAX 4u
 #define TURNS_MAX 7u
