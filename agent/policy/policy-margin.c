@@ -15,8 +15,9 @@
  *                    the share is then compared with the lower KEPT_LOST_SHARE. If the share is lower, the margin holds
  *                    half as long as last time, or not at all if this is shorter than margin_usec.
  *   while it holds   Guaranteed containers count with the largest share of their requests that they have used,
- *                    opportunistic containers with their requests. So an admitted container has enough memory even in a
- *                    surge. While a surge lasts, the margin's time starts again.
+ *                    opportunistic containers with their use and three quarters of the rest of their requests. So an
+ *                    admitted container has enough memory even in a surge, unless all containers use more after their
+ *                    warm-up. While a surge lasts, the margin's time starts again.
  *   between surges   The policy remembers how long guaranteed containers used little memory between the latest surges,
  *                    and expects no surge for the shortest of these times. A container that is expected to end
  *                    before that time may use memory that the surge will need. Containers of unknown run time, and
@@ -44,6 +45,9 @@
 /* A surge has ended when guaranteed containers use less than this part of their peak share. If use falls a little and
  * rises again, it is the same surge. */
 #define CALM_PART 0.75
+/* The part of its unused memory that an opportunistic container is expected to use until the next surge. Use after the
+ * warm-up seldom grows to the whole request. */
+#define UNUSED_PART 0.75
 /* Surges recur if at least this many times between surges are known. */
 #define LEAST_CALM_TIMES 3
 /* The share is meaningful only after opportunistic containers have used all of the node's CPUs for this long in total.
@@ -157,7 +161,7 @@ static uint64_t surge_margin_bytes(const struct nm_round *r)
         if (nm_policy_ends_before_surge(r, v))
             ended = nm_add_u64(ended, estimate);
         else
-            grown = nm_add_u64(grown, nm_sub_u64(v->request.memory_bytes, estimate));
+            grown = nm_add_u64(grown, nm_fraction_of(nm_sub_u64(v->request.memory_bytes, estimate), UNUSED_PART));
     }
     return nm_sub_u64(grown, ended);
 }

@@ -159,6 +159,19 @@ static void test_the_time_between_surges_is_learned(void **state)
     }
 }
 
+/* After its warm-up, a container is expected to use three quarters of the rest of its request. */
+static void test_most_of_unused_memory_is_expected_in_a_surge(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *o;
+
+    (void)node_after_surge(n);
+    o = node_run(n, O, 20, 1);
+    node_use(o, 12, 1);
+    node_sample(n);
+    assert_int_equal(n->verdict.margin_bytes, 50 * PERCENT_MEMORY); /* 54 - 10, and (20 - 12) * 3 / 4 */
+}
+
 /* Use that falls only a little is not the end of a surge. */
 static void test_a_surge_ends_when_much_less_memory_is_used(void **state)
 {
@@ -185,6 +198,7 @@ int main(void)
         WITH_NODE(test_a_container_that_is_late_counts_in_the_surge),
         WITH_NODE(test_a_container_that_ends_before_the_surge_is_not_killed_for_the_head),
         WITH_NODE(test_the_time_between_surges_is_learned),
+        WITH_NODE(test_most_of_unused_memory_is_expected_in_a_surge),
         WITH_NODE(test_a_surge_ends_when_much_less_memory_is_used),
     };
 
