@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "util/clock.h"
 #include "util/error.h"
 
 #define SPARE_TIME_NSEC 500000000
@@ -21,6 +22,7 @@ struct nm_shuffle_pool {
     pthread_cond_t submitted, ended;
     TAILQ_HEAD(, nm_shuffle_task) queue;
     unsigned n_queued, n_threads, n_spare; /* n_spare: threads that wait for a task */
+    uint64_t progress_usec; /* when a task was last begun, or queued as the only one */
     bool is_closed;
 };
 
@@ -83,6 +85,7 @@ static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool)
     if (task) {
         TAILQ_REMOVE(&pool->queue, task, by_age);
         pool->n_queued--;
+        pool->progress_usec = nm_now_usec();
     }
     return task;
 }
@@ -104,18 +107,44 @@ static void *run_tasks(void *arg)
     return NULL;
 }
 
+static int add_thread_locked(struct nm_shuffle_pool *pool)
+{
+    pthread_t thread;
+    int r = -pthread_create(&thread, &pool->attr, run_tasks, pool);
+
+    if (r == 0)
+        pool->n_threads++;
+    return r;
+}
+
 /* Starts a thread if the waiting ones are not enough for one task more. */
 static int ensure_thread_locked(struct nm_shuffle_pool *pool)
 {
-    pthread_t thread;
     int r;
 
-    if (pool->n_spare > pool->n_queued || pool->n_threads == NM_SHUFFLE_THREADS_MAX)
+    if (pool->n_spare > pool->n_queued || pool->n_threads >= NM_SHUFFLE_THREADS_MAX)
         return 0;
-    r = -pthread_create(&thread, &pool->attr, run_tasks, pool);
-    if (r == 0)
-        pool->n_threads++;
+    r = add_thread_locked(pool);
     return pool->n_threads > 0 ? 0 : r;
+}
+
+bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool)
+{
+    const uint64_t now_usec = nm_now_usec();
+    bool waits;
+
+    pthread_mutex_lock(&pool->lock);
+    waits = pool->n_queued > 0;
+    if (waits && now_usec >= pool->progress_usec + NM_SHUFFLE_BLOCKED_USEC) {
+        unsigned n = NM_MIN(pool->n_queued, NM_SHUFFLE_THREADS_MAX);
+
+        for (; n > 0 && pool->n_threads < NM_SHUFFLE_BLOCKED_THREADS_MAX; n--)
+            if (add_thread_locked(pool) < 0)
+                break;
+        pool->progress_usec = now_usec;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return waits;
 }
 
 int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task)
@@ -125,6 +154,8 @@ int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task 
     pthread_mutex_lock(&pool->lock);
     r = ensure_thread_locked(pool);
     if (r == 0) {
+        if (pool->n_queued == 0)
+            pool->progress_usec = nm_now_usec();
         TAILQ_INSERT_TAIL(&pool->queue, task, by_age);
         pool->n_queued++;
         pthread_cond_signal(&pool->submitted);

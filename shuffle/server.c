@@ -84,7 +84,8 @@ static int timeout_msec(const struct nm_shuffle_loop *loop)
 
     if (nm_shuffle_connections_count(loop->service->connections) == 0)
         return -1;
-    next_usec = nm_shuffle_idle_next(loop->idle, now_usec + EXPIRY_USEC);
+    next_usec = now_usec + (nm_shuffle_pool_relieve(loop->pool) ? NM_SHUFFLE_BLOCKED_USEC : EXPIRY_USEC);
+    next_usec = nm_shuffle_idle_next(loop->idle, next_usec);
     return (int)((nm_sub_u64(next_usec, now_usec) + NM_USEC_PER_MSEC - 1) / NM_USEC_PER_MSEC);
 }
 

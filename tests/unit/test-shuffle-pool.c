@@ -62,6 +62,38 @@ static void test_the_number_of_threads_is_limited(void **state)
     assert_int_equal(n_begun, n_run);
 }
 
+/* A task of a blocked disk keeps its thread until the disk responds. */
+static void test_blocked_threads_do_not_stop_other_tasks(void **state)
+{
+    struct nm_shuffle_task tasks[100];
+    const uint64_t begun_usec = nm_now_usec();
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+
+    (void)state;
+    n_begun = n_run = 0;
+    may_end = false;
+    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    assert_false(nm_shuffle_pool_relieve(pool));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++)
+        assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
+    while (n_begun < NM_SHUFFLE_THREADS_MAX)
+        assert_int_equal(usleep(1000), 0);
+    assert_true(nm_shuffle_pool_relieve(pool)); /* the last task was begun just now, so no thread is started */
+    while (n_begun < NM_ARRAY_SIZE(tasks)) {
+        (void)nm_shuffle_pool_relieve(pool);
+        assert_int_equal(usleep(1000), 0);
+    }
+    /* all of the last 84 tasks are begun by new threads, 16 at a time */
+    assert_true(nm_now_usec() - begun_usec >= 6 * NM_SHUFFLE_BLOCKED_USEC);
+    assert_int_equal(n_run, 0);
+    assert_false(nm_shuffle_pool_relieve(pool));
+    may_end = true;
+    (void)nm_shuffle_pool_free(pool);
+    assert_int_equal(n_run, NM_ARRAY_SIZE(tasks));
+    assert_true(has_threads(before)); /* the next test counts threads */
+}
+
 /* ---- the server --------------------------------------------------------------------------- */
 
 static int set_up(void **state)
@@ -150,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_number_of_threads_is_limited),
+        cmocka_unit_test(test_blocked_threads_do_not_stop_other_tasks),
         TEST(test_reducers_that_do_not_read_occupy_no_thread),
         TEST(test_requests_that_wait_for_a_share_occupy_no_thread),
     };
