@@ -68,6 +68,10 @@ reach() { # NAME STATE: waits for this state or COMPLETED while nmd is running
         snapshot || return
     done
 }
+# Waits until the command of a running container has written its line. A container of the idle class may run late.
+begun() { # NAME
+    wait_until 15 test -s "$runs/$t$1" || { echo "$1 has not begun"; give_up=1; return 1; }
+}
 is_so() { # NAME JQ-CONDITION
     [ "$(seen "$1" "$2")" = true ] || { snapshot && [ "$(seen "$1" "$2")" = true ]; }
 }
@@ -109,7 +113,7 @@ story() {
         once q2 "${half[@]}" -- 'exec sleep 1000' &&
         once q3 "${half[@]}" -- 'exec sleep 1000' &&
         reach p "RUNNING PAUSED" && reach now RUNNING && reach term "RUNNING KILLING" &&
-        reach big RUNNING && reach g RUNNING &&
+        reach big RUNNING && reach g RUNNING && begun p && begun now && begun big && begun g &&
         { [ -e "$runs/${t}resume.done" ] || {
             unless p '.state == "PAUSED" or .state == "PAUSING"' pause "${t}p" && reach p PAUSED; }; } &&
         reach s COMPLETED &&
@@ -120,7 +124,7 @@ story() {
         { [ -e "$runs/${t}resume.done" ] || {
             unless p '.state == "RUNNING" or .state == "RESUMING"' resume "${t}p" && reach p RUNNING &&
                 touch "$runs/${t}resume.done"; }; } &&
-        kill_off big --now && reach q1 RUNNING && kill_off q1 --now && reach q2 RUNNING &&
+        kill_off big --now && reach q1 RUNNING && begun q1 && kill_off q1 --now && reach q2 RUNNING && begun q2 &&
         once q4 "${half[@]}" -- 'exec sleep 1000' &&
         once_ever drain nmctl drain && reach q3 COMPLETED && reach q4 COMPLETED &&
         once_ever undrain nmctl undrain &&
