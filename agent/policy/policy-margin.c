@@ -44,12 +44,12 @@
 #define NEARLY 0.06
 /* A surge has ended when guaranteed containers use less than this part of their peak share. If use falls a little and
  * rises again, it is the same surge. */
-#define CALM_PART 0.75
+#define SURGE_END_PART 0.75
 /* The part of its unused memory that an opportunistic container is expected to use until the next surge. Use after the
  * warm-up seldom grows to the whole request. */
 #define UNUSED_PART 0.75
 /* Surges recur if at least this many times between surges are known. */
-#define LEAST_CALM_TIMES 3
+#define LEAST_SURGE_GAPS 3
 /* The share is meaningful only after opportunistic containers have used all of the node's CPUs for this long in total.
  * Otherwise the first kill of the day would count as half of all work. */
 #define LEAST_WORK_USEC (30 * NM_USEC_PER_SEC)
@@ -100,12 +100,12 @@ static bool costs_more_than(const struct nm_round *r, double share)
     return m->work_usec >= least && m->lost_usec > share * m->work_usec;
 }
 
-static void note_calm(struct nm_policy_margin *m, uint64_t calm_usec)
+static void add_surge_gap(struct nm_policy_margin *m, uint64_t gap_usec)
 {
-    uint64_t calm_sec = NM_MIN(NM_MAX(calm_usec / NM_USEC_PER_SEC, UINT64_C(1)), (uint64_t)UINT32_MAX);
+    uint64_t gap_sec = NM_MIN(NM_MAX(gap_usec / NM_USEC_PER_SEC, UINT64_C(1)), (uint64_t)UINT32_MAX);
 
-    memmove(m->calm_sec + 1, m->calm_sec, sizeof(m->calm_sec) - sizeof(m->calm_sec[0]));
-    m->calm_sec[0] = (uint32_t)calm_sec;
+    memmove(m->gap_sec + 1, m->gap_sec, sizeof(m->gap_sec) - sizeof(m->gap_sec[0]));
+    m->gap_sec[0] = (uint32_t)gap_sec;
 }
 
 /* Notes when surges begin and end, by the share of the promises in use. */
@@ -115,34 +115,34 @@ static void follow_surges(struct nm_round *r, double share)
     double peak = (double)r->p->memory.margin.peak_permille / 1000;
 
     if (share + NEARLY > peak) {
-        if (now->calm_usec > 0)
-            note_calm(&r->p->memory.margin, nm_sub_u64(r->in->now_usec, now->calm_usec));
+        if (now->surge_end_usec > 0)
+            add_surge_gap(&r->p->memory.margin, nm_sub_u64(r->in->now_usec, now->surge_end_usec));
         now->surging = true;
-        now->calm_usec = 0;
-    } else if (now->surging && share < peak * CALM_PART) {
+        now->surge_end_usec = 0;
+    } else if (now->surging && share < peak * SURGE_END_PART) {
         now->surging = false;
-        now->calm_usec = r->in->now_usec;
+        now->surge_end_usec = r->in->now_usec;
     }
 }
 
 /* Returns whether surges have come so often that a margin held from each surge to the next one. */
 static bool surges_recur(const struct nm_round *r)
 {
-    return r->p->memory.margin.calm_sec[LEAST_CALM_TIMES - 1] > 0;
+    return r->p->memory.margin.gap_sec[LEAST_SURGE_GAPS - 1] > 0;
 }
 
 /* Returns the time before which no surge is expected, or 0: the end of the latest surge plus the shortest of the known
  * times between surges. */
 static uint64_t next_surge(const struct nm_round *r)
 {
-    const uint32_t *calm_sec = r->p->memory.margin.calm_sec;
+    const uint32_t *gap_sec = r->p->memory.margin.gap_sec;
     uint32_t shortest = UINT32_MAX;
 
-    if (r->p->margin.calm_usec == 0 || !surges_recur(r))
+    if (r->p->margin.surge_end_usec == 0 || !surges_recur(r))
         return 0;
-    for (size_t i = 0; i < NM_CALM_TIMES && calm_sec[i] > 0; i++)
-        shortest = NM_MIN(shortest, calm_sec[i]);
-    return nm_add_u64(r->p->margin.calm_usec, shortest * NM_USEC_PER_SEC);
+    for (size_t i = 0; i < NM_SURGE_GAPS && gap_sec[i] > 0; i++)
+        shortest = NM_MIN(shortest, gap_sec[i]);
+    return nm_add_u64(r->p->margin.surge_end_usec, shortest * NM_USEC_PER_SEC);
 }
 
 /* Returns the memory that must stay free now, so that a surge does not need the memory of opportunistic containers. */
@@ -189,7 +189,7 @@ void nm_policy_margin(struct nm_round *r)
     m->until_usec = NM_MIN(m->until_usec, nm_add_u64(r->in->now_usec, most));
     if (r->in->now_usec >= m->until_usec) {
         r->p->margin.surging = false;
-        r->p->margin.calm_usec = 0;
+        r->p->margin.surge_end_usec = 0;
         return;
     }
     if (r->has_new_sample) {

@@ -315,14 +315,14 @@ struct nm_policy_verdict {
                                            no round is needed */
 };
 
-#define NM_CALM_TIMES 8
+#define NM_SURGE_GAPS 8
 
 /* State of the surge margin (policy-margin.c): the margin's duration, the share of the promises that the margin covers,
  * and how long guaranteed containers used little memory between the latest surges. */
 struct nm_policy_margin {
     uint64_t until_usec, hold_usec;
     uint64_t peak_permille;
-    uint32_t calm_sec[NM_CALM_TIMES]; /* the newest first; 0: no such time yet */
+    uint32_t gap_sec[NM_SURGE_GAPS]; /* the newest first; 0: no such time yet */
 };
 
 /* The policy's memory that is kept across restarts: times of recent kills, breaker and surge margin. */

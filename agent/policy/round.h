@@ -100,7 +100,7 @@ struct nm_margin {
     double work_usec, lost_usec; /* CPU time; older amounts count less */
     uint64_t counted_usec, surprised_usec;
     bool surging;         /* a surge that the margin knows lasts */
-    uint64_t calm_usec;   /* end of the latest surge; 0 if it is not known, or while a surge lasts */
+    uint64_t surge_end_usec; /* end of the latest surge; 0 if it is not known, or while a surge lasts */
 };
 
 /* The first queued container that could start at some time, and the delay caused by containers that passed it. */

@@ -133,12 +133,12 @@ static void test_times_between_surges_are_loaded(void **state)
         put(w, "policy", "123 456 789");
         put(w, "policy-margin", "4 5 6");
         if (cases[i].text)
-            put(w, "policy-calm", cases[i].text);
+            put(w, "policy-surge-gaps", cases[i].text);
         manager_fixture_restart(w);
         nm_policy_get_memory(w->m->policy, &memory);
         assert_int_equal(memory.margin.peak_permille, 6);
-        assert_int_equal(memory.margin.calm_sec[0], cases[i].first);
-        assert_int_equal(memory.margin.calm_sec[NM_CALM_TIMES - 1], cases[i].last);
+        assert_int_equal(memory.margin.gap_sec[0], cases[i].first);
+        assert_int_equal(memory.margin.gap_sec[NM_SURGE_GAPS - 1], cases[i].last);
     }
 }
 
@@ -169,7 +169,7 @@ static void test_a_journal_that_replaces_a_damaged_one_has_all_values(void **sta
     static struct values before, after;
     struct manager_fixture *w = *state;
     const struct nm_policy_memory memory = {
-        .breaker_until_usec = 4, .margin = {.until_usec = 5, .calm_sec = {9, 8, 7}}, .kills_usec = {6}};
+        .breaker_until_usec = 4, .margin = {.until_usec = 5, .gap_sec = {9, 8, 7}}, .kills_usec = {6}};
     uint32_t app = nm_lists_app(w->m, "first");
 
     before.n = after.n = 0;

@@ -219,10 +219,10 @@ static void test_a_kill_that_destroys_little_work_creates_no_margin(void **state
 }
 
 /* Returns the end of the margin after a surge that destroys 5 % of the opportunistic work. hold_usec: how long the
- * margin held after an earlier surge. calm_sec: the third latest time between surges. */
-static uint64_t margin_after_small_loss(struct node *n, uint64_t hold_usec, uint32_t calm_sec)
+ * margin held after an earlier surge. gap_sec: the third latest time between surges. */
+static uint64_t margin_after_small_loss(struct node *n, uint64_t hold_usec, uint32_t gap_sec)
 {
-    const struct nm_policy_memory m = {.margin = {.hold_usec = hold_usec, .calm_sec = {300, 300, calm_sec}}};
+    const struct nm_policy_memory m = {.margin = {.hold_usec = hold_usec, .gap_sec = {300, 300, gap_sec}}};
     struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
 
     n->settings.margin_usec = SECONDS(600);

@@ -16,7 +16,7 @@ static struct nm_policy_container *node_after_surge(struct node *n)
         .margin = {.until_usec = n->in.now_usec + SECONDS(2000),
                    .hold_usec = SECONDS(600),
                    .peak_permille = 900,
-                   .calm_sec = {400, 300, 500, 350}},
+                   .gap_sec = {400, 300, 500, 350}},
     };
     struct nm_policy_container *g = node_run(n, G, 60, 1);
 
@@ -66,9 +66,9 @@ static void test_a_container_that_would_end_too_late_waits(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_after_surge(n), *o;
-    uint64_t calm = n->in.now_usec;
+    uint64_t ended_usec = n->in.now_usec;
 
-    sample_until(n, calm + SECONDS(150));
+    sample_until(n, ended_usec + SECONDS(150));
     o = node_queue_for(n, 45, SECONDS(120));
     for (int i = 0; i < 60; i++) {
         node_sample(n);
