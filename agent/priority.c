@@ -14,6 +14,7 @@
 #include <sched.h>
 
 #include "cgroup/procs.h"
+#include "util/autogroup.h"
 #include "util/fileio.h"
 
 /* Limits per process and per pass. In a larger container the remaining processes and threads keep their priority until
@@ -21,12 +22,12 @@
 #define THREADS_MAX 4096u
 #define PASS_THREADS_MAX 32768u
 
-static int write_number(pid_t pid, const char *file, int value)
+static int set_oom_score_adj(pid_t pid, int value)
 {
     char path[64], text[16];
 
     assert(pid > 0);
-    (void)snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+    (void)snprintf(path, sizeof path, "/proc/%d/oom_score_adj", pid);
     (void)snprintf(text, sizeof text, "%d", value);
     return nm_write_file_at(AT_FDCWD, path, text);
 }
@@ -50,15 +51,14 @@ static int schedule(pid_t pid, bool background, unsigned *n_threads)
         if (tid > 0 && sched_setscheduler(tid, background ? SCHED_IDLE : SCHED_OTHER, &zero) < 0)
             r = -errno;
     }
-    /* Skip a shim that was just forked and is still in nmd's own session. -ENOENT: the kernel has no autogroups. */
-    if (getsid(pid) != getsid(0))
-        (void)write_number(pid, "autogroup", background ? 19 : 0);
+    /* NM_AUTOGROUP_E_OWN: a shim that was just forked sets the nice value of its session itself. */
+    (void)nm_autogroup_set_nice(pid, background ? 19 : 0);
     return r;
 }
 
 static int set(pid_t pid, const struct nm_priority *p, unsigned *n_threads)
 {
-    int r = write_number(pid, "oom_score_adj", p->oom_score_adj);
+    int r = set_oom_score_adj(pid, p->oom_score_adj);
 
     assert(pid > 0);
     if (p->schedule) {

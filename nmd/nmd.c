@@ -18,7 +18,7 @@
 #include "agent/status.h"
 #include "nmd/instance.h"
 #include "nmd/parts.h"
-#include "util/fileio.h"
+#include "util/autogroup.h"
 #include "util/inherited.h"
 #include "util/log.h"
 
@@ -46,7 +46,7 @@ static void raise_priority(void)
     /* With autogroups, nice values apply only within a session. If nmd is the leader of its session, raise the priority
      * of the whole session. */
     if (getsid(0) == getpid())
-        (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
+        (void)nm_autogroup_set_own_nice(-10);
 }
 
 /* Logs the features that this kernel or host doesn't offer. The log needs them, because the status that nmd had at this

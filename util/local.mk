@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libnm-util.a
 libnm_util_a_SOURCES = \
 	%D%/accept.h \
+	%D%/autogroup.c %D%/autogroup.h \
 	%D%/become.c %D%/become.h \
 	%D%/clock.h \
 	%D%/error.c %D%/error.h \

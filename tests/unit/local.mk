@@ -1,7 +1,7 @@
 # Unit tests and property tests: tests/unit/test-x is made from test-x.c. They need no root. To add a test, add its
 # name to the list of the libraries that it is linked with. The rest of this file is for tests that need programs that they start,
 # files that they share, or functions that they replace.
-util_tests = %D%/test-array %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
+util_tests = %D%/test-array %D%/test-autogroup %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
 	%D%/test-inherited %D%/test-json-text %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer \
 	%D%/test-quota %D%/test-utf8
 cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fake %D%/test-cgroup-files \

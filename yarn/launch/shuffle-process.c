@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include "util/autogroup.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/inherited.h"
@@ -46,18 +47,6 @@ struct nm_yarn_shuffle_process {
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
-/* Sets the nice value of the session's autogroup. With CONFIG_SCHED_AUTOGROUP (sched(7)), the kernel makes a group for
- * each session. The nice values of the groups determine the shares of CPU, and the nice value of a process counts only
- * within its group. -ENOENT: the kernel has no autogroups. */
-static void set_session_nice(const char *process, int nice)
-{
-    char path[64], text[16];
-
-    (void)snprintf(path, sizeof path, "/proc/%s/autogroup", process);
-    (void)snprintf(text, sizeof text, "%d", nice);
-    (void)nm_write_file_at(AT_FDCWD, path, text);
-}
-
 /* Resets the priorities that nmd has set for itself so that it responds on busy nodes. nm-shuffle serves other hosts
  * and must not have them. */
 static void reset_priorities(uint64_t most_files, int nice)
@@ -65,7 +54,7 @@ static void reset_priorities(uint64_t most_files, int nice)
     struct rlimit files;
 
     (void)setpriority(PRIO_PROCESS, 0, nice);
-    set_session_nice("self", nice);
+    (void)nm_autogroup_set_own_nice(nice);
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "0");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = NM_MIN(files.rlim_max, (rlim_t)most_files);
@@ -269,14 +258,9 @@ pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
  * threads, with PRIO_PROCESS only one thread. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
 {
-    char process[16];
-
     if (p->pid <= 0)
         return -ESRCH;
-    if (getsid(p->pid) == p->pid) { /* otherwise the child was only just forked, and sets the nice value itself */
-        (void)snprintf(process, sizeof process, "%d", (int)p->pid);
-        set_session_nice(process, nice);
-    }
+    (void)nm_autogroup_set_nice(p->pid, nice);
     return RET_NERRNO(setpriority(PRIO_PGRP, (id_t)p->pid, nice));
 }
 
