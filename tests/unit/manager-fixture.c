@@ -19,6 +19,7 @@
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "agent/journal/containers.h"
+#include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -230,6 +231,17 @@ struct nm_live_container *manager_fixture_find(const struct manager_fixture *w, 
         if (nm_streq(w->m->live.all[i]->c->name, name))
             return w->m->live.all[i];
     return NULL;
+}
+
+int64_t manager_fixture_journalled(const struct manager_fixture *w, const char *table, const char *expression,
+                                   const char *id)
+{
+    char *sql = sqlite3_mprintf("SELECT %s FROM %s WHERE id = %Q", expression, table, id);
+    int64_t n = -1;
+
+    assert_int_equal(nm_store_query_int64(w->m->store->db, sql, &n), 0);
+    sqlite3_free(sql);
+    return n;
 }
 
 void assert_file(const struct nm_live_container *l, const char *file, const char *expected)

@@ -69,5 +69,8 @@ int manager_fixture_try(struct manager_fixture *w, const struct nm_submit *s, co
 /* Returns whether the shim's end was received or is already handled. A condition for manager_fixture_wait(). */
 bool manager_fixture_shim_is_gone(const struct nm_live_container *l);
 struct nm_live_container *manager_fixture_find(const struct manager_fixture *w, const char *name);
+/* Returns the value of an SQL expression for a container's row in a table of the journal. */
+int64_t manager_fixture_journalled(const struct manager_fixture *w, const char *table, const char *expression,
+                                   const char *id);
 
 void assert_file(const struct nm_live_container *l, const char *file, const char *expected);

@@ -19,7 +19,6 @@
 #include "agent/lifecycle/lifecycle-internal.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
@@ -332,16 +331,6 @@ static void test_a_container_whose_cgroup_was_removed_ends(void **state)
     }
 }
 
-static int64_t journalled_bytes(const struct manager_fixture *w, const char *id)
-{
-    char *sql = sqlite3_mprintf("SELECT length(argv) + length(env) FROM commands WHERE id = %Q", id);
-    int64_t n = -1;
-
-    assert_int_equal(nm_store_query_int64(w->m->store->db, sql, &n), 0);
-    sqlite3_free(sql);
-    return n;
-}
-
 /* Journals a container with a variable of this length, ends it, and returns the size of its command in the journal. */
 static int64_t bytes_after_end(struct manager_fixture *w, size_t length)
 {
@@ -355,14 +344,14 @@ static int64_t bytes_after_end(struct manager_fixture *w, size_t length)
     l->c->command.env = nm_strv_pack((const char *const[]){variable}, 1);
     free(variable);
     assert_int_equal(nm_persist_journal(l), 0);
-    assert_true(journalled_bytes(w, c->id) > (int64_t)length);
+    assert_true(manager_fixture_journalled(w, "commands", "length(argv) + length(env)", c->id) > (int64_t)length);
     nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
     l->c->view.state = NM_KILLING;
     remove_cgroup(l);
     nm_kill_all(l);
     manager_fixture_settle(w);
     assert_int_equal(c->view.state, NM_COMPLETED);
-    return journalled_bytes(w, c->id);
+    return manager_fixture_journalled(w, "commands", "length(argv) + length(env)", c->id);
 }
 
 /* The journal keeps of an ended container's long command what nmd keeps. A short command isn't written again. */

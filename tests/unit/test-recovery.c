@@ -19,7 +19,6 @@
 #include "agent/node/cgroups.h"
 #include "agent/recovery/recovery.h"
 #include "agent/store/container-snapshot.h"
-#include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/persistent-cgroups.h"
 #include "util/clock.h"
@@ -184,14 +183,9 @@ static void test_limits_are_restored_after_the_start(void **state)
     assert_file(dies, "memory.max", "1234567936");
 }
 
-static int64_t journalled_memory(const struct manager_fixture *w, const char *id)
+static int64_t journalled_memory(const struct manager_fixture *w, const char *name)
 {
-    char *sql = sqlite3_mprintf("SELECT measured_memory_bytes FROM containers WHERE id = %Q", id);
-    int64_t n = -1;
-
-    assert_int_equal(nm_store_query_int64(w->m->store->db, sql, &n), 0);
-    sqlite3_free(sql);
-    return n;
+    return manager_fixture_journalled(w, "containers", "measured_memory_bytes", manager_fixture_find(w, name)->c->id);
 }
 
 /* A row whose container is found as the journal says is not written again. Measurements show which row was written. */
@@ -207,8 +201,8 @@ static void test_only_rows_that_have_changed_are_written(void **state)
     assert_int_equal(nm_fake_set_events(changed->cg, true, false), 0); /* another process has thawed it */
     manager_fixture_restart(w);
     assert_int_equal(manager_fixture_find(w, "changed")->c->view.state, NM_RUNNING);
-    assert_int_equal(journalled_memory(w, manager_fixture_find(w, "same")->c->id), 12345);
-    assert_int_not_equal(journalled_memory(w, manager_fixture_find(w, "changed")->c->id), 12345);
+    assert_int_equal(journalled_memory(w, "same"), 12345);
+    assert_int_not_equal(journalled_memory(w, "changed"), 12345);
 }
 
 /* ---- interrupted starts ------------------------------------------------------------------------ */
