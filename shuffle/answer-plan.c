@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See answer-internal.h. */
+/* See answer-plan.h. */
 
-#include "shuffle/answer-internal.h"
+#include "shuffle/answer-plan.h"
 
+#include "shuffle/answer-pay.h"
 #include "util/error.h"
 #include "util/fnv1a.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See answer-internal.h. */
+/* See answer-send.h. */
 
-#include "shuffle/answer-internal.h"
+#include "shuffle/answer-send.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "shuffle/answer-pay.h"
+#include "shuffle/answer-plan.h"
 #include "util/clock.h"
 #include "util/error.h"
 

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "shuffle/answer-internal.h"
+#include "shuffle/answer-pay.h"
+#include "shuffle/answer-plan.h"
+#include "shuffle/answer-send.h"
 #include "util/clock.h"
 #include "util/error.h"
 

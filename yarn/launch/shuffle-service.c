@@ -155,7 +155,7 @@ static int start(struct nm_yarn_shuffle *s)
         .event = s->params.event,
         .program_fd = s->program_fd,
         .argv = argv,
-        .most_files = 5 * (uint64_t)max + 512 + 4096, /* NM_SHUFFLE_CONNECTION_FILES in shuffle/answer.h */
+        .most_files = 5 * (uint64_t)max + 512 + 4096, /* NM_SHUFFLE_CONNECTION_FILES in shuffle/service.h */
         .nice = s->has_weight ? 0 : NICE,
         .listening = on_listening,
         .refused = on_refused,
