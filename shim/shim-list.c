@@ -63,14 +63,14 @@ static void print_name(FILE *out, const char *name)
 
 static void print_entry(FILE *out, const struct stat *st, const char *path, int dir_fd, const char *name)
 {
-    char mode[11], when[24] = "?", target[PATH_SIZE];
+    char mode[11], when[24], target[PATH_SIZE];
     const time_t seconds = st->st_mtime;
     struct tm tm;
     ssize_t n;
 
     format_mode(st->st_mode, mode);
-    if (gmtime_r(&seconds, &tm))
-        (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
+    if (!gmtime_r(&seconds, &tm) || strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        strcpy(when, "?");
     fprintf(out, "%9ju %8ju %s %3ju %5u %5u %12jd %s ", (uintmax_t)st->st_ino, (uintmax_t)st->st_blocks / 2, mode,
             (uintmax_t)st->st_nlink, st->st_uid, st->st_gid, (intmax_t)st->st_size, when);
     print_name(out, path);

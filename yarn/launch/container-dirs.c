@@ -4,6 +4,7 @@
 
 #include "yarn/launch/container-dirs.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "localize/layout.h"
@@ -13,6 +14,7 @@
 
 #define DIR_MODE 0710
 #define PATH_SIZE 300
+#define LINK_DEPTH_MAX 32
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* Opens a subdirectory of the open directory *at, and makes it if necessary. Closes *at and replaces it by the
@@ -167,6 +169,18 @@ static bool leads_out(const char *name)
     return false;
 }
 
+/* Returns whether a name is short enough. All directories of a name are made in one turn of the event loop, and a user
+ * may name a resource with a megabyte of "a/a/a/". A longer name would be refused by the kernel if it were not taken
+ * apart. */
+static bool is_short(const char *name)
+{
+    unsigned n = 0;
+
+    for (const char *p = name; *p; p++)
+        n += *p == '/';
+    return strlen(name) < PATH_MAX && n <= LINK_DEPTH_MAX;
+}
+
 /* Makes a link. If the name exists, replaces it atomically. */
 static int replace_link(int dir_fd, const char *name, const char *target)
 {
@@ -195,6 +209,8 @@ static int make_link(int dir_fd, const struct nm_yarn_link *link)
     char *rest = copy, *slash;
     int r = copy ? at : -ENOMEM;
 
+    if (!is_short(link->name))
+        return -ENAMETOOLONG;
     if (leads_out(link->name))
         return -EINVAL;
     while (r >= 0 && (slash = strchr(rest, '/'))) {
