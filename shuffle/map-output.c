@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -52,6 +53,22 @@ static int open_job_dir(const char *local, const struct nm_shuffle_job *job, int
     return open_beneath(dir, path, ret_fd);
 }
 
+/* Directories that all threads together keep open. NM_SHUFFLE_OTHER_FILES counts so many: while a disk does not
+ * respond, a thousand threads may be blocked, each with the directories of the disks that it has searched before. */
+#define KEPT_DIRS_MAX 256u
+static atomic_uint n_kept_dirs;
+
+static int open_kept(const char *local, const struct nm_shuffle_job *job, int *ret_fd)
+{
+    int r = -EBADF;
+
+    if (atomic_fetch_add(&n_kept_dirs, 1) < KEPT_DIRS_MAX)
+        r = open_job_dir(local, job, ret_fd);
+    if (r < 0)
+        atomic_fetch_sub(&n_kept_dirs, 1);
+    return r;
+}
+
 /* Opens the directory of a job's outputs in local directory i, and keeps it open. Returns -EBADF if it cannot be
  * kept. */
 static int keep_job_dir(const struct nm_shuffle_lookup *l, unsigned i)
@@ -63,7 +80,7 @@ static int keep_job_dir(const struct nm_shuffle_lookup *l, unsigned i)
         return -EBADF;
     while (d->n <= i)
         d->fds[d->n++] = -EBADF;
-    if (d->fds[i] < 0 && (r = open_job_dir(l->dirs->names[i], l->job, &d->fds[i])) < 0)
+    if (d->fds[i] < 0 && (r = open_kept(l->dirs->names[i], l->job, &d->fds[i])) < 0)
         return r;
     return d->fds[i];
 }
@@ -71,7 +88,10 @@ static int keep_job_dir(const struct nm_shuffle_lookup *l, unsigned i)
 void nm_shuffle_job_dirs_close(struct nm_shuffle_job_dirs *d)
 {
     while (d->n > 0)
-        nm_close(d->fds[--d->n]);
+        if (d->fds[--d->n] >= 0) {
+            nm_close(d->fds[d->n]);
+            atomic_fetch_sub(&n_kept_dirs, 1);
+        }
 }
 
 /* Opens the directory of a map's output in local directory i. */

@@ -15,14 +15,21 @@
 /* A task uses some 50 KiB of the stack: a copy of the signed target, and blocks of an index. */
 #define STACK_BYTES (256u << 10)
 
+/* A thread that runs a task. */
+struct worker {
+    TAILQ_ENTRY(worker) by_age;
+    uint64_t begun_usec;
+};
+
 struct nm_shuffle_pool {
     void (*run)(struct nm_shuffle_task *task);
     pthread_attr_t attr;
     pthread_mutex_t lock;
     pthread_cond_t submitted, ended;
     TAILQ_HEAD(, nm_shuffle_task) queue;
+    TAILQ_HEAD(, worker) running;          /* the task that was begun first is at the front */
     unsigned n_queued, n_threads, n_spare; /* n_spare: threads that wait for a task */
-    uint64_t progress_usec; /* when a task was last begun, or queued as the only one */
+    unsigned n_blocked;                    /* threads that seemed blocked at the last look */
     bool is_closed;
 };
 
@@ -44,6 +51,7 @@ int nm_shuffle_pool_new(void (*run)(struct nm_shuffle_task *task), struct nm_shu
     pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&pool->ended, NULL);
     TAILQ_INIT(&pool->queue);
+    TAILQ_INIT(&pool->running);
     *ret = pool;
     return 0;
 }
@@ -85,7 +93,6 @@ static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool)
     if (task) {
         TAILQ_REMOVE(&pool->queue, task, by_age);
         pool->n_queued--;
-        pool->progress_usec = nm_now_usec();
     }
     return task;
 }
@@ -94,12 +101,16 @@ static void *run_tasks(void *arg)
 {
     struct nm_shuffle_pool *pool = arg;
     struct nm_shuffle_task *task;
+    struct worker worker;
 
     pthread_mutex_lock(&pool->lock);
     while ((task = take_locked(pool))) {
+        worker.begun_usec = nm_now_usec();
+        TAILQ_INSERT_TAIL(&pool->running, &worker, by_age);
         pthread_mutex_unlock(&pool->lock);
         pool->run(task);
         pthread_mutex_lock(&pool->lock);
+        TAILQ_REMOVE(&pool->running, &worker, by_age);
     }
     if (--pool->n_threads == 0)
         pthread_cond_signal(&pool->ended);
@@ -117,12 +128,18 @@ static int add_thread_locked(struct nm_shuffle_pool *pool)
     return r;
 }
 
+/* Each thread that is blocked is replaced. */
+static unsigned threads_max(const struct nm_shuffle_pool *pool)
+{
+    return NM_MIN(NM_SHUFFLE_THREADS_MAX + pool->n_blocked, NM_SHUFFLE_BLOCKED_THREADS_MAX);
+}
+
 /* Starts a thread if the waiting ones are not enough for one task more. */
 static int ensure_thread_locked(struct nm_shuffle_pool *pool)
 {
     int r;
 
-    if (pool->n_spare > pool->n_queued || pool->n_threads >= NM_SHUFFLE_THREADS_MAX)
+    if (pool->n_spare > pool->n_queued || pool->n_threads >= threads_max(pool))
         return 0;
     r = add_thread_locked(pool);
     return pool->n_threads > 0 ? 0 : r;
@@ -131,18 +148,18 @@ static int ensure_thread_locked(struct nm_shuffle_pool *pool)
 bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool)
 {
     const uint64_t now_usec = nm_now_usec();
+    const struct worker *w;
     bool waits;
 
     pthread_mutex_lock(&pool->lock);
     waits = pool->n_queued > 0;
-    if (waits && now_usec >= pool->progress_usec + NM_SHUFFLE_BLOCKED_USEC) {
-        unsigned n = NM_MIN(pool->n_queued, NM_SHUFFLE_THREADS_MAX);
-
-        for (; n > 0 && pool->n_threads < NM_SHUFFLE_BLOCKED_THREADS_MAX; n--)
-            if (add_thread_locked(pool) < 0)
-                break;
-        pool->progress_usec = now_usec;
-    }
+    pool->n_blocked = 0;
+    for (w = TAILQ_FIRST(&pool->running); w && now_usec >= w->begun_usec + NM_SHUFFLE_BLOCKED_USEC;
+         w = TAILQ_NEXT(w, by_age))
+        pool->n_blocked++;
+    for (unsigned n = pool->n_spare; n < pool->n_queued && pool->n_threads < threads_max(pool); n++)
+        if (add_thread_locked(pool) < 0)
+            break;
     pthread_mutex_unlock(&pool->lock);
     return waits;
 }
@@ -154,8 +171,6 @@ int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task 
     pthread_mutex_lock(&pool->lock);
     r = ensure_thread_locked(pool);
     if (r == 0) {
-        if (pool->n_queued == 0)
-            pool->progress_usec = nm_now_usec();
         TAILQ_INSERT_TAIL(&pool->queue, task, by_age);
         pool->n_queued++;
         pthread_cond_signal(&pool->submitted);

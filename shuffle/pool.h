@@ -16,7 +16,7 @@
 #define NM_SHUFFLE_THREADS_MAX 16u
 /* Threads if tasks are blocked. A thread that is blocked in a read needs some 100 KiB of memory. */
 #define NM_SHUFFLE_BLOCKED_THREADS_MAX 1024u
-/* Time without a begun task after which all threads count as blocked. A task runs for 20 ms, unless it is blocked. */
+/* Time after which a thread that still runs the same task counts as blocked. A task runs for 20 ms otherwise. */
 #define NM_SHUFFLE_BLOCKED_USEC UINT64_C(200000)
 
 /* A member of the object that the task is for. */
@@ -35,8 +35,8 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_pool *, nm_shuffle_pool_free)
 /* Queues a task. Returns -errno if there is no thread and none can be started. */
 int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task);
 
-/* Starts further threads if tasks wait and all threads are blocked: a disk that does not respond must not stop the
- * tasks that need other disks. Returns whether tasks wait. Call it every NM_SHUFFLE_BLOCKED_USEC while they do. */
+/* Starts a further thread for each blocked one if tasks wait: a slow disk must not stop the tasks that need other disks.
+ * Returns whether tasks wait. Call it every NM_SHUFFLE_BLOCKED_USEC while they do. */
 bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool);
 
 /* Returns whether no task waits, and at most half of the threads run tasks: a task may then wait for a short time. */

@@ -94,6 +94,36 @@ static void test_blocked_threads_do_not_stop_other_tasks(void **state)
     assert_true(has_threads(before)); /* the next test counts threads */
 }
 
+/* A thread of a slow disk is replaced although other threads begin tasks again and again. */
+static void test_slow_threads_are_replaced_while_others_work(void **state)
+{
+    struct nm_shuffle_task tasks[NM_SHUFFLE_THREADS_MAX + 4];
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+    uint64_t begun_usec;
+
+    (void)state;
+    n_begun = n_run = 0;
+    may_end = false;
+    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    for (unsigned i = 0; i < NM_SHUFFLE_THREADS_MAX; i++)
+        assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
+    while (n_begun < NM_SHUFFLE_THREADS_MAX)
+        assert_int_equal(usleep(1000), 0);
+    begun_usec = nm_now_usec();
+    while (nm_now_usec() < begun_usec + NM_SHUFFLE_BLOCKED_USEC)
+        assert_int_equal(usleep(1000), 0);
+    for (unsigned i = NM_SHUFFLE_THREADS_MAX; i < NM_ARRAY_SIZE(tasks); i++)
+        assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
+    assert_true(nm_shuffle_pool_relieve(pool));
+    assert_true(has_threads(before + NM_ARRAY_SIZE(tasks)));
+    while (n_begun < NM_ARRAY_SIZE(tasks))
+        assert_int_equal(usleep(1000), 0);
+    may_end = true;
+    (void)nm_shuffle_pool_free(pool);
+    assert_true(has_threads(before));
+}
+
 /* ---- the server --------------------------------------------------------------------------- */
 
 static int set_up(void **state)
@@ -183,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_number_of_threads_is_limited),
         cmocka_unit_test(test_blocked_threads_do_not_stop_other_tasks),
+        cmocka_unit_test(test_slow_threads_are_replaced_while_others_work),
         TEST(test_reducers_that_do_not_read_occupy_no_thread),
         TEST(test_requests_that_wait_for_a_share_occupy_no_thread),
     };
