@@ -20,7 +20,7 @@
 #define KEEP_ALIVE_SEC 5
 /* Bytes of a file that are paid and sent at once. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* A client that reads more slowly on average occupies a slot that other clients need. */
+/* A client that reads more slowly on average, or nothing for this time, occupies a slot that other clients need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* A shorter part is not worth the calls, and the kernel's readahead reads the parts of other reducers with it. */
@@ -33,10 +33,17 @@
 /* The socket does not block. Waits until the reducer has read a part of the bytes before. */
 static int wait_for_reducer(struct nm_shuffle_answer *a)
 {
-    if (nm_now_usec() > a->deadline_usec)
+    const uint64_t end_usec = NM_MIN(a->deadline_usec, a->stalled_usec);
+
+    if (nm_now_usec() > end_usec)
         return -ETIMEDOUT;
-    a->wait = (struct nm_shuffle_wait){POLLOUT, a->deadline_usec};
+    a->wait = (struct nm_shuffle_wait){POLLOUT, end_usec};
     return NM_SHUFFLE_E_WAIT;
+}
+
+static void note_sent(struct nm_shuffle_answer *a)
+{
+    a->stalled_usec = nm_now_usec() + GRACE_USEC;
 }
 
 void nm_shuffle_out_put(struct nm_shuffle_answer *a, const void *data, size_t size)
@@ -52,9 +59,10 @@ int nm_shuffle_out_flush(struct nm_shuffle_answer *a, bool more)
         ssize_t n = send(a->fd, a->out + a->out_sent, a->out_size - a->out_sent,
                          MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
 
-        if (n >= 0)
+        if (n >= 0) {
             a->out_sent += (size_t)n;
-        else if (errno == EAGAIN)
+            note_sent(a);
+        } else if (errno == EAGAIN)
             return wait_for_reducer(a);
         else if (errno != EINTR)
             return -errno;
@@ -83,6 +91,7 @@ int nm_shuffle_send_begin(struct nm_shuffle_answer *a)
     nm_shuffle_out_put(a, text, (size_t)n);
     a->deadline_usec =
         nm_add_u64(nm_now_usec() + GRACE_USEC, a->plan.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+    note_sent(a);
     a->map = 0;
     a->phase = NM_SHUFFLE_PHASE_MAP;
     return 0;
@@ -197,8 +206,10 @@ static int send_some(struct nm_shuffle_answer *a)
     if (r != 0)
         return r;
     n = sendfile(a->fd, file_of(a), &at, (size_t)(a->paid_to - a->at));
-    if (n >= 0)
+    if (n >= 0) {
+        note_sent(a);
         return has_moved(a, n);
+    }
     if (errno == EAGAIN)
         return wait_for_reducer(a);
     if (errno == EINTR)

@@ -54,6 +54,7 @@ struct nm_shuffle_answer {
     bool is_refused;
     unsigned map;                      /* map that the current step is for */
     uint64_t deadline_usec;            /* time until which the answer must have been sent */
+    uint64_t stalled_usec;             /* time until which the reducer must have read something */
     struct nm_shuffle_wait wait;       /* after NM_SHUFFLE_E_WAIT */
 
     /* what is paid: the current step, and the bytes of indexes that its lookup checks */

@@ -13,8 +13,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* Time after which an answer lets other requests run, for answers of slow disks and large indexes. */
-#define TURN_USEC (20 * NM_USEC_PER_MSEC)
 #define REFUSAL_USEC (60 * NM_USEC_PER_SEC)
 #define REFUSAL_BYTES_MAX 1024u
 
@@ -65,7 +63,7 @@ static int refuse(struct nm_shuffle_answer *a, enum nm_shuffle_status status, co
 
     nm_shuffle_out_put(a, text, size);
     a->is_refused = true;
-    a->deadline_usec = nm_now_usec() + REFUSAL_USEC;
+    a->deadline_usec = a->stalled_usec = nm_now_usec() + REFUSAL_USEC;
     a->phase = NM_SHUFFLE_PHASE_END;
     return 0;
 }
@@ -263,7 +261,7 @@ static int take_step(struct nm_shuffle_answer *a)
  * checked after each step. */
 static int take_steps(struct nm_shuffle_answer *a, struct nm_shuffle_wait *ret_wait)
 {
-    const uint64_t end_usec = nm_now_usec() + TURN_USEC;
+    const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
 
     while (a->phase != NM_SHUFFLE_PHASE_DONE) {
         const uint64_t now_usec = nm_now_usec();

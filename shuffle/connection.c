@@ -125,9 +125,13 @@ static void end_answer(struct connection *c)
  * NM_SHUFFLE_E_CLOSE or -errno. */
 static int answer_requests(struct connection *c, struct nm_shuffle_wait *ret_wait)
 {
+    const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
+
     for (;;) {
         int r;
 
+        if (!c->answer && nm_now_usec() > end_usec)
+            return NM_SHUFFLE_E_TURN;
         if (!c->answer) {
             r = read_head(c);
             if (r == -EMSGSIZE)
@@ -236,7 +240,7 @@ static void receive(struct connection *c)
 
 static void discard(struct connection *c)
 {
-    if (recv(c->fd, c->buffer, sizeof c->buffer, MSG_DONTWAIT) <= 0)
+    if (nm_now_usec() >= c->idle.deadline_usec || recv(c->fd, c->buffer, sizeof c->buffer, MSG_DONTWAIT) <= 0)
         end(c);
     else
         (void)wait_in_loop(c, &(struct nm_shuffle_wait){POLLIN, c->idle.deadline_usec});

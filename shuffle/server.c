@@ -22,6 +22,9 @@
 /* Longest interval at which the end of the time of waiting connections is checked. */
 #define EXPIRY_USEC (250 * NM_USEC_PER_MSEC)
 #define BACKLOG 512
+/* Connections that are continued before the loop looks at the listener and the deadlines again. A client that keeps
+ * sending is ready each time. */
+#define CONTINUED_AT_ONCE 64
 /* Pause of accepting when descriptors or memory are used up, because the next accept would fail again. */
 #define EXHAUSTED_PAUSE_MSEC 100
 
@@ -70,9 +73,9 @@ static void serve_idle(struct nm_shuffle_idle *idle)
 {
     struct nm_shuffle_idle_entry *entry;
 
-    while ((entry = nm_shuffle_idle_ready(idle)))
+    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_ready(idle)); n++)
         nm_shuffle_connection_ready(entry);
-    while ((entry = nm_shuffle_idle_expired(idle, nm_now_usec())))
+    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_expired(idle, nm_now_usec())); n++)
         nm_shuffle_connection_expired(entry);
 }
 

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+/* Time after which a connection lets the requests of others run: an answer of a slow disk or with a large index, or
+ * many requests that the client has sent in advance. */
+#define NM_SHUFFLE_TURN_USEC (20 * NM_USEC_PER_MSEC)
+
 /* NM_SHUFFLE_E_CLOSE: the answer is complete, and the connection must close. NM_SHUFFLE_E_WAIT: the answer must
  * continue after a wait. NM_SHUFFLE_E_TURN: it can continue, but has run for so long that others should run first. */
 enum { NM_SHUFFLE_E_CLOSE = 1, NM_SHUFFLE_E_WAIT, NM_SHUFFLE_E_TURN };

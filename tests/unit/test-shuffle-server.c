@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -289,6 +290,37 @@ static void test_an_address_without_host_or_port_is_refused(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, shuffle_client_set_up, shuffle_client_tear_down)
 
+/* Sends until the server closes the connection. */
+static void *flood(void *fd)
+{
+    static const char text[4096] = {'x'};
+
+    while (send(*(const int *)fd, text, sizeof text, MSG_NOSIGNAL) > 0)
+        ;
+    return NULL;
+}
+
+/* The server reads what a refused client sends, so that the client gets the answer, but only for a second. */
+static void test_refused_clients_that_keep_sending_do_not_block_the_server(void **state)
+{
+    pthread_t threads[8];
+    int fds[NM_ARRAY_SIZE(threads)];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(threads); i++) {
+        fds[i] = dial_from(i + 1);
+        assert_int_equal(send(fds[i], "X\r\n\r\n", 5, MSG_NOSIGNAL), 5);
+        assert_int_equal(pthread_create(&threads[i], NULL, flood, &fds[i]), 0);
+    }
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(reply_begins("HTTP/1.1 200 OK"));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(threads); i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        close(fds[i]);
+    }
+    assert_true(all_connections_have_ended());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +338,7 @@ int main(void)
         TEST(test_an_incomplete_request_frees_its_slot_after_a_timeout),
         TEST(test_one_user_gets_half_of_the_slots),
         TEST(test_open_connections_of_one_host_do_not_block_another_host),
+        TEST(test_refused_clients_that_keep_sending_do_not_block_the_server),
         TEST(test_the_server_stops_without_waiting_for_clients),
         TEST(test_an_address_without_host_or_port_is_refused),
     };
