@@ -20,7 +20,6 @@
 #include "agent/launch/launch.h"
 
 #include <assert.h>
-#include <grp.h>
 #include <linux/sched.h>
 #include <pwd.h>
 #include <signal.h>
@@ -136,16 +135,6 @@ static void close_others(const struct handover *h, int shim)
  * already loaded the services' libraries. The shim would have to load these libraries for each container, and keep them
  * in memory while the command runs.
  */
-
-/* A query for the groups of an account asks all services, even if the first one knows the account. The service of
- * systemd answers for root without a connection. Another service may be slow, but delays only the start of nmd. */
-void nm_launch_load_name_services(void)
-{
-    gid_t groups[1];
-    int n = NM_ARRAY_SIZE(groups);
-
-    (void)getgrouplist("root", 0, groups, &n);
-}
 
 /* Returns whether the user is given as a number. A uid without an account may be given as a number (for example a uid
  * that has an account only inside a container image, or with an unprivileged nmd). */

@@ -49,10 +49,6 @@ int nm_launch_probe_confinement(void);
 /* Returns a text that says why confinement is not possible. error: negative result of nm_launch_probe_confinement(). */
 const char *nm_launch_no_confinement(int error);
 
-/* Loads the name services' libraries, so that the children that become shims inherit them. Otherwise each child would
- * load them. Queries only the account root. */
-void nm_launch_load_name_services(void);
-
 struct nm_launch;
 struct nm_shim_session; /* shim.h */
 

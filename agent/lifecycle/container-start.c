@@ -35,7 +35,6 @@ struct nm_starts *nm_starts_new(const char *shim_path)
         return NULL;
     s->shim_fd = -EBADF;
     s->confinement = nm_launch_probe_confinement();
-    nm_launch_load_name_services();
     s->shim_path = strdup(shim_path);
     return s->shim_path ? s : nm_starts_free(s);
 }
