@@ -11,17 +11,11 @@
  * opportunistic containers in the last hours. The weight of each hour halves after COUNT_HALF_LIFE_USEC.
  *
  *   at a surprise    If the share is above LOST_SHARE the margin holds, for margin_usec at first and twice as long
- *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. While surges recur,
- *                    the share is then compared with the lower KEPT_LOST_SHARE. If the share is lower, the margin holds
- *                    half as long as last time, or not at all if this is shorter than margin_usec.
+ *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the margin
+ *                    holds half as long as last time, or not at all if this is shorter than margin_usec.
  *   while it holds   Guaranteed containers count with the largest share of their requests that they have used,
- *                    opportunistic containers with their use and three quarters of the rest of their requests. So an
- *                    admitted container has enough memory even in a surge, unless all containers use more after their
- *                    warm-up. While a surge lasts, the margin's time starts again.
- *   between surges   The policy remembers how long guaranteed containers used little memory between the latest surges,
- *                    and expects no surge for the shortest of these times. A container that is expected to end
- *                    before that time may use memory that the surge will need. Containers of unknown run time, and
- *                    containers that are late, still count in the surge.
+ *                    opportunistic containers with their requests. So an admitted container has enough memory even in a
+ *                    surge. While a surge lasts, the margin's time starts again.
  *
  * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional
  * container would be another victim of the next surge.
@@ -32,9 +26,6 @@
 #include "agent/policy/round.h"
 
 #define LOST_SHARE 0.07
-/* With one limit, the margin would end as soon as it has an effect. Where surges recur, the next surge would then kill
- * all containers that have started since. */
-#define KEPT_LOST_SHARE 0.02
 #define PACKED_LOST_SHARE 0.012 /* keeps the lost share below 2 % */
 #define COUNT_HALF_LIFE_USEC (7200.0 * NM_USEC_PER_SEC)
 #define MOST_FACTOR 4
@@ -42,14 +33,6 @@
 #define ONE_SURGE_USEC (120 * NM_USEC_PER_SEC)
 /* A surge lasts while guaranteed containers use their peak share less this tolerance. */
 #define NEARLY 0.06
-/* A surge has ended when guaranteed containers use less than this part of their peak share. If use falls a little and
- * rises again, it is the same surge. */
-#define SURGE_END_PART 0.75
-/* The part of its unused memory that an opportunistic container is expected to use until the next surge. Use after the
- * warm-up seldom grows to the whole request. */
-#define UNUSED_PART 0.75
-/* Surges recur if at least this many times between surges are known. */
-#define LEAST_SURGE_GAPS 3
 /* The share is meaningful only after opportunistic containers have used all of the node's CPUs for this long in total.
  * Otherwise the first kill of the day would count as half of all work. */
 #define LEAST_WORK_USEC (30 * NM_USEC_PER_SEC)
@@ -90,6 +73,14 @@ static void extend_margin(struct nm_round *r)
         m->until_usec = until;
 }
 
+static uint64_t surge_margin_bytes(const struct nm_round *r)
+{
+    uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
+    uint64_t surge = nm_fraction_of(promised, (double)r->p->memory.margin.peak_permille / 1000);
+
+    return nm_add_u64(nm_sub_u64(surge, r->guaranteed_estimate), r->opportunistic_unused);
+}
+
 /* Returns whether more than this share of the work is lost. */
 static bool costs_more_than(const struct nm_round *r, double share)
 {
@@ -98,72 +89,6 @@ static bool costs_more_than(const struct nm_round *r, double share)
 
     assert(share > 0 && m->work_usec >= 0 && m->lost_usec >= 0);
     return m->work_usec >= least && m->lost_usec > share * m->work_usec;
-}
-
-static void add_surge_gap(struct nm_policy_margin *m, uint64_t gap_usec)
-{
-    uint64_t gap_sec = NM_MIN(NM_MAX(gap_usec / NM_USEC_PER_SEC, UINT64_C(1)), (uint64_t)UINT32_MAX);
-
-    memmove(m->gap_sec + 1, m->gap_sec, sizeof(m->gap_sec) - sizeof(m->gap_sec[0]));
-    m->gap_sec[0] = (uint32_t)gap_sec;
-}
-
-/* Notes when surges begin and end, by the share of the promises in use. */
-static void follow_surges(struct nm_round *r, double share)
-{
-    struct nm_margin *now = &r->p->margin;
-    double peak = (double)r->p->memory.margin.peak_permille / 1000;
-
-    if (share + NEARLY > peak) {
-        if (now->surge_end_usec > 0)
-            add_surge_gap(&r->p->memory.margin, nm_sub_u64(r->in->now_usec, now->surge_end_usec));
-        now->surging = true;
-        now->surge_end_usec = 0;
-    } else if (now->surging && share < peak * SURGE_END_PART) {
-        now->surging = false;
-        now->surge_end_usec = r->in->now_usec;
-    }
-}
-
-/* Returns whether surges have come so often that a margin held from each surge to the next one. */
-static bool surges_recur(const struct nm_round *r)
-{
-    return r->p->memory.margin.gap_sec[LEAST_SURGE_GAPS - 1] > 0;
-}
-
-/* Returns the time before which no surge is expected, or 0: the end of the latest surge plus the shortest of the known
- * times between surges. */
-static uint64_t next_surge(const struct nm_round *r)
-{
-    const uint32_t *gap_sec = r->p->memory.margin.gap_sec;
-    uint32_t shortest = UINT32_MAX;
-
-    if (r->p->margin.surge_end_usec == 0 || !surges_recur(r))
-        return 0;
-    for (size_t i = 0; i < NM_SURGE_GAPS && gap_sec[i] > 0; i++)
-        shortest = NM_MIN(shortest, gap_sec[i]);
-    return nm_add_u64(r->p->margin.surge_end_usec, shortest * NM_USEC_PER_SEC);
-}
-
-/* Returns the memory that must stay free now, so that a surge does not need the memory of opportunistic containers. */
-static uint64_t surge_margin_bytes(const struct nm_round *r)
-{
-    uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
-    uint64_t surge = nm_fraction_of(promised, (double)r->p->memory.margin.peak_permille / 1000);
-    uint64_t grown = nm_sub_u64(surge, r->guaranteed_estimate), ended = 0;
-
-    for (size_t i = 0; i < r->in->n_views; i++) {
-        const struct nm_policy_container *v = r->in->views[i];
-        uint64_t estimate = r->p->estimates[i].memory_bytes;
-
-        if (v->type != NM_OPPORTUNISTIC || !nm_policy_container_placed(v) || v->state == NM_KILLING)
-            continue;
-        if (nm_policy_ends_before_surge(r, v))
-            ended = nm_add_u64(ended, estimate);
-        else
-            grown = nm_add_u64(grown, nm_fraction_of(nm_sub_u64(v->request.memory_bytes, estimate), UNUSED_PART));
-    }
-    return nm_sub_u64(grown, ended);
 }
 
 /* Returns whether opportunistic containers may share CPUs. Where the kernel gives them only idle CPU time and the CPU
@@ -187,20 +112,14 @@ void nm_policy_margin(struct nm_round *r)
     /* the values may be from a time when margin_usec was larger */
     m->hold_usec = NM_MIN(m->hold_usec, most);
     m->until_usec = NM_MIN(m->until_usec, nm_add_u64(r->in->now_usec, most));
-    if (r->in->now_usec >= m->until_usec) {
-        r->p->margin.surging = false;
-        r->p->margin.surge_end_usec = 0;
+    if (r->in->now_usec >= m->until_usec)
         return;
-    }
     if (r->has_new_sample) {
         m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share * 1000));
-        follow_surges(r, share);
         if (share + NEARLY > (double)m->peak_permille / 1000)
             extend_margin(r);
     }
-    r->surge_usec = next_surge(r);
     r->margin = surge_margin_bytes(r);
-    r->v->surge_usec = r->surge_usec;
     r->v->margin_bytes = r->margin;
     r->v->margin_until_usec = m->until_usec;
     r->v->margin_peak_permille = m->peak_permille;
@@ -217,7 +136,7 @@ void nm_policy_margin_surprise(struct nm_round *r)
     if ((!r->surprised && r->in->kernel_kills == 0) || !r->s->over_allocation || r->s->margin_usec == 0)
         return;
     r->p->margin.surprised_usec = now;
-    if (costs_more_than(r, m->hold_usec > 0 && surges_recur(r) ? KEPT_LOST_SHARE : LOST_SHARE))
+    if (costs_more_than(r, LOST_SHARE))
         m->hold_usec = same ? NM_MAX(m->hold_usec, r->s->margin_usec)
                             : NM_MIN(NM_MAX(nm_mul_u64(m->hold_usec, 2), r->s->margin_usec), most);
     else if (!same)

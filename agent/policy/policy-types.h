@@ -298,7 +298,6 @@ struct nm_policy_verdict {
     uint64_t margin_bytes;           /* memory kept free for a surge; 0 if no memory is kept free */
     uint64_t margin_until_usec;
     uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
-    uint64_t surge_usec;             /* time before which no surge is expected; 0 if it is not known */
     enum nm_reason queue_reason;     /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
     const struct nm_policy_container *queue_head; /* the head: the first opportunistic container in the queue order */
     enum nm_resource queue_resource; /* the scarce resource, if the reason concerns one */
@@ -315,14 +314,11 @@ struct nm_policy_verdict {
                                            no round is needed */
 };
 
-#define NM_SURGE_GAPS 8
-
-/* State of the surge margin (policy-margin.c): the margin's duration, the share of the promises that the margin covers,
- * and how long guaranteed containers used little memory between the latest surges. */
+/* State of the surge margin (policy-margin.c): the margin's duration, and the share of the promises that the margin
+ * covers. */
 struct nm_policy_margin {
     uint64_t until_usec, hold_usec;
     uint64_t peak_permille;
-    uint32_t gap_sec[NM_SURGE_GAPS]; /* the newest first; 0: no such time yet */
 };
 
 /* The policy's memory that is kept across restarts: times of recent kills, breaker and surge margin. */

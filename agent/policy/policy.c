@@ -199,6 +199,10 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
         add_promise(r->promised, v);
         r->guaranteed_measured = nm_add_u64(r->guaranteed_measured, v->measured.memory_bytes);
         r->guaranteed_estimate = nm_add_u64(r->guaranteed_estimate, estimate->memory_bytes);
+    } else if (v->state != NM_KILLING) {
+        r->opportunistic_unused =
+            nm_add_u64(r->opportunistic_unused,
+                       nm_sub_u64(v->request.memory_bytes, estimate->memory_bytes));
     }
     if (v->state == NM_PAUSED)
         in_use.cpu_millicores = 0;

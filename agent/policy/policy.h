@@ -46,8 +46,7 @@
  *  - The breaker reacts to load. A kill that makes room for a guaranteed container does not indicate load, so the kill
  *    neither holds admissions nor changes an existing hold.
  *  - Where surges of guaranteed containers cost opportunistic containers too much work, an opportunistic container is
- *    admitted for a while only if it fits beside such a surge (policy-margin.c), even by the plain rule, or if it is
- *    expected to end before the next surge.
+ *    admitted for a while only if it fits beside such a surge (policy-margin.c), even by the plain rule.
  *  - An OOM kill by the kernel holds admissions as a policy kill does, because it shows that nmd was too slow. An OOM
  *    kill does not use up the budget, which limits nmd itself.
  *  - Resume: CPU U + last use <= beta*C, CPU U < alpha*C, memory in use <= beta*C; strictly in

@@ -61,9 +61,6 @@
  * 14 %. */
 #define NM_CPU_FREE_PART 2
 
-/* A container may run longer than expected by the expected time divided by this number. */
-#define NM_LATE_DIVISOR 3
-
 /* Maximum waits in the queue, in units of give_back_usec: since the last opportunistic start while an opportunistic
  * container runs, and in total. */
 #define NM_GIVE_BACK_BUSY 10U
@@ -99,8 +96,6 @@ struct nm_stall_guard {
 struct nm_margin {
     double work_usec, lost_usec; /* CPU time; older amounts count less */
     uint64_t counted_usec, surprised_usec;
-    bool surging;         /* a surge that the margin knows lasts */
-    uint64_t surge_end_usec; /* end of the latest surge; 0 if it is not known, or while a surge lasts */
 };
 
 /* The first queued container that could start at some time, and the delay caused by containers that passed it. */
@@ -172,7 +167,7 @@ struct nm_round {
     uint64_t allocated[2][NM_RESOURCE_COUNT]; /* indexed by execution type */
     uint64_t promised[NM_RESOURCE_COUNT];     /* the part of allocated[NM_GUARANTEED] that is promised */
     uint64_t guaranteed_measured, guaranteed_estimate; /* memory */
-    uint64_t surge_usec;                      /* time before which no surge is expected; 0: not known */
+    uint64_t opportunistic_unused;            /* requested memory beyond the estimates */
     bool shares_cpu; /* an opportunistic container may start with only a part of its CPU request free */
     uint64_t margin;                          /* memory kept free for a surge */
     uint64_t lost_usec;                       /* CPU time of the containers that this round kills */
@@ -280,19 +275,6 @@ static inline bool nm_round_any_settling(const struct nm_round *r)
 {
     return r->s->over_allocation &&
            (nm_round_settling(r, NM_MEMORY) || nm_round_settling(r, NM_CPU));
-}
-
-/* Returns whether the container is expected to end before the next surge. A container that has not ended in time may
- * run for any time, and a paused container does not come closer to its end. People underestimate run times more often
- * than they overestimate them. */
-static inline bool nm_policy_ends_before_surge(const struct nm_round *r, const struct nm_policy_container *v)
-{
-    uint64_t begin = nm_policy_container_queued(v) ? r->in->now_usec : v->started_usec, end;
-
-    if (r->surge_usec == 0 || v->expected_usec == 0 || v->state == NM_PAUSING || v->state == NM_PAUSED)
-        return false;
-    end = nm_add_u64(begin, nm_add_u64(v->expected_usec, v->expected_usec / NM_LATE_DIVISOR));
-    return end > r->in->now_usec && end <= r->surge_usec;
 }
 
 /* Adds an action to the round's verdict. */

@@ -60,7 +60,7 @@ bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_conta
                           const struct nm_policy_container *head)
 {
     return v->passed && v->type == NM_OPPORTUNISTIC && !v->exempt && nm_policy_container_placed(v) &&
-           v->started_usec >= head->submitted_usec && comes_after(r, v, head) && !nm_policy_ends_before_surge(r, v);
+           v->started_usec >= head->submitted_usec && comes_after(r, v, head);
 }
 
 static bool is_candidate(const struct nm_round *r, const struct nm_need *need, uint32_t i)

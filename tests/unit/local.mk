@@ -12,7 +12,7 @@ monitor_tests = %D%/test-cgsample %D%/test-cgsample-kept %D%/test-history %D%/te
 	%D%/test-node %D%/test-pagewalk %D%/test-sampling-failures %D%/test-sampling-many
 policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %D%/test-policy-pass \
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
-	%D%/test-policy-stall %D%/test-policy-surge %D%/test-policy-time %D%/test-policy-victims
+	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
 agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
 	%D%/test-event-file %D%/test-health %D%/test-health-script %D%/test-launch %D%/test-launch-failures \
 	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir \
@@ -160,7 +160,7 @@ $(call fixture,nmctl-run fake-nmd,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-node-rest yarn-proxy-stats yarn-rest)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
-	policy-stall policy-surge policy-time policy-victims)
+	policy-stall policy-time policy-victims)
 $(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-simulation,policy-property)
 $(call fixture,proxy-fixture,yarn-proxy yarn-proxy-failures)
 $(call fixture,refused-requests http-fixture fake-manager fail-nth,local-memory)

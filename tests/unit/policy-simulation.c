@@ -117,9 +117,6 @@ static void remember_surges(struct simulation *w)
                    .peak_permille = between(w, 0, 1200)},
     };
 
-    /* times between surges that are so different that some are longer and some shorter than the containers' runs */
-    for (size_t i = 0; i < NM_SURGE_GAPS && simulation_chance(w, 0.9); i++)
-        m.margin.gap_sec[i] = (uint32_t)between(w, 1, 200);
     nm_policy_set_memory(w->policy, &m);
 }
 

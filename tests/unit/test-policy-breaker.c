@@ -218,47 +218,6 @@ static void test_a_kill_that_destroys_little_work_creates_no_margin(void **state
     assert_int_equal(n->verdict.margin_bytes, 0);
 }
 
-/* Returns the end of the margin after a surge that destroys 5 % of the opportunistic work. hold_usec: how long the
- * margin held after an earlier surge. gap_sec: the third latest time between surges. */
-static uint64_t margin_after_small_loss(struct node *n, uint64_t hold_usec, uint32_t gap_sec)
-{
-    const struct nm_policy_memory m = {.margin = {.hold_usec = hold_usec, .gap_sec = {300, 300, gap_sec}}};
-    struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
-
-    n->settings.margin_usec = SECONDS(600);
-    nm_policy_set_memory(n->policy, &m);
-    node_use(g, 20, 1);
-    for (int i = 0; i < 30; i++)
-        node_sample(n);
-    o->cpu_usage_usec = SECONDS(20); /* compared with 90 s of work on half of the node's ten CPUs */
-    node_use(g, 58, 1);
-    node_sample(n);
-    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
-    node_apply_verdict(n);
-    node_use(g, 20, 1);
-    node_sample(n);
-    return n->verdict.margin_until_usec;
-}
-
-static void test_a_small_loss_creates_no_margin(void **state)
-{
-    assert_int_equal(margin_after_small_loss(*state, 0, 300), 0);
-}
-
-static void test_a_small_loss_ends_a_margin_if_surges_do_not_recur(void **state)
-{
-    assert_int_equal(margin_after_small_loss(*state, SECONDS(600), 0), 0);
-}
-
-/* Where surges recur, the same loss makes the margin hold twice as long. */
-static void test_a_small_loss_keeps_an_earlier_margin(void **state)
-{
-    struct node *n = *state;
-    uint64_t until = margin_after_small_loss(n, SECONDS(600), 300);
-
-    assert_int_equal(until, n->in.now_usec - PERIOD_USEC + SECONDS(1200));
-}
-
 static void test_the_state_of_the_policy_survives_a_restart(void **state)
 {
     struct node *n = *state;
@@ -359,9 +318,6 @@ int main(void)
         WITH_NODE(test_a_kill_at_the_deadline_of_a_users_pause_does_not_trip_the_breaker),
         WITH_NODE(test_a_surge_that_destroys_much_work_creates_a_margin),
         WITH_NODE(test_a_kill_that_destroys_little_work_creates_no_margin),
-        WITH_NODE(test_a_small_loss_creates_no_margin),
-        WITH_NODE(test_a_small_loss_ends_a_margin_if_surges_do_not_recur),
-        WITH_NODE(test_a_small_loss_keeps_an_earlier_margin),
         WITH_NODE(test_the_state_of_the_policy_survives_a_restart),
         WITH_NODE(test_a_container_with_a_cpu_share_is_checked_for_memory_only),
         WITH_NODE(test_containers_with_cpu_shares_start_whatever_cpu_is_used),
