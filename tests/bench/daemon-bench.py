@@ -96,7 +96,7 @@ class Node:
             [str(program(self.build, "nmd")), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
              str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct",
              "--node-proc", str(self.dir / "proc"), *self.options],
-            stderr=self.log, stdin=subprocess.DEVNULL, env=self.environment)
+            stdout=subprocess.DEVNULL, stderr=self.log, stdin=subprocess.DEVNULL, env=self.environment)
         while True:
             try:
                 self.connection = Connection(self.socket)

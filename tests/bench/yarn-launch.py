@@ -62,6 +62,14 @@ class Bench:
             "yarn.nodemanager.log-dirs": self.dir / "logs", "yarn.nodemanager.resource.cpu-vcores": 64,
             "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user": ACCOUNT,
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 100}))
+        self.client = None
+        try:
+            self.join(master, rm_port)
+        except BaseException:  # the caller has no object that it could stop
+            self.stop()
+            raise
+
+    def join(self, master, rm_port):
         server = master.Server(("127.0.0.1", rm_port), master.Tracker)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         if not master.within(30, lambda: master.cluster.heartbeats > 1):
@@ -141,7 +149,8 @@ class Bench:
         return [daemon.start_to_first(str(self.first), "/bin/bash", str(script)) for _ in range(runs)]
 
     def stop(self):
-        self.client.socket.close()
+        if self.client:
+            self.client.socket.close()
         self.node.stop()
         shutil.rmtree(self.dir, ignore_errors=True)
 

@@ -113,7 +113,7 @@ story() {
         once q2 "${half[@]}" -- 'exec sleep 1000' &&
         once q3 "${half[@]}" -- 'exec sleep 1000' &&
         reach p "RUNNING PAUSED" && reach now RUNNING && reach term "RUNNING KILLING" &&
-        reach big RUNNING && reach g RUNNING && begun p && begun now && begun big && begun g &&
+        reach big RUNNING && reach g RUNNING && begun p && begun now && begun big && begun g && begun term &&
         { [ -e "$runs/${t}resume.done" ] || {
             unless p '.state == "PAUSED" or .state == "PAUSING"' pause "${t}p" && reach p PAUSED; }; } &&
         reach s COMPLETED &&

@@ -10,8 +10,9 @@
 
 [ "$(id -u)" = 0 ] || skip_all 'the nodes need root'
 slices() { find "$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)" -maxdepth 1 -name 'nmscale*.slice'; }
+nodes() { pgrep -fc '/nmd-scale\.'; }
 figures=$NMD_TEST_DIR/figures
-before=$(slices)
+before=$(slices) nodes_before=$(nodes)
 check 'twenty nmds register with a stock ResourceManager' \
     bash -c "'$(dirname "$0")/../bench/scale' --seconds 8 20 >'$figures'"
 diag "$(cat "$figures")"
@@ -19,4 +20,5 @@ like 'the benchmark prints the time until all nodes are registered' "$(cat "$fig
 like 'the benchmark prints the memory of all nodes' "$(cat "$figures")" '^resident memory .* [1-9][0-9]* MiB$'
 like 'the benchmark prints the CPU time of all nodes' "$(cat "$figures")" '^CPUs that all nmds use.* [0-9]+\.[0-9]+$'
 is 'the benchmark removes its cgroups' "$(slices)" "$before"
+is 'the benchmark ends its processes' "$(nodes)" "$nodes_before"
 done_testing

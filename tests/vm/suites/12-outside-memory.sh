@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 560
+# deadline: 860
 #
 # A process outside nm.slice uses up the node's memory. A guaranteed container keeps its memory because of the slice's
 # protection (memory.low), and loses memory without this protection. Guaranteed memory that one container does not use protects
