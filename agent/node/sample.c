@@ -20,13 +20,9 @@
 
 #define SAMPLING_SHARE 20
 
-/* While the node has no container, the links are read at most once in this time. Only admissions use them. */
-#define IDLE_LINKS_USEC (10 * NM_USEC_PER_SEC)
-
 struct nm_sampling {
     struct nm_node_sampler *node;
     struct nm_link_sampler *links;      /* NULL: links can't be read */
-    uint64_t links_usec;                /* when the links were last read; 0: not yet */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
     unsigned n_slices;                  /* how often the slice was opened, since it may be recreated */
     bool exact;                         /* false during a full sample that follows no sign of growth */
@@ -266,9 +262,6 @@ static void sample_links(struct nm_manager *m, uint64_t now)
 {
     struct nm_sampled *to = &m->sampled;
 
-    if (m->live.n == 0 && m->sampling->links_usec > 0 && now - m->sampling->links_usec < IDLE_LINKS_USEC)
-        return;
-    m->sampling->links_usec = now;
     to->uplink_utilization = 0;
     if (!m->sampling->links || nm_link_sampler_sample(m->sampling->links, now, to->links, &to->n_links) < 0)
         return;

@@ -224,7 +224,6 @@ test_localizer_wraps = getgrouplist
 test_localizer_many_wraps = utimensat fstatat unlinkat fork
 test_localizer_trees_wraps = fork
 test_localizer_users_wraps = nm_worker_reply_parse
-test_manager_wraps = nm_link_sampler_sample
 test_output_times_wraps = clock_gettime
 test_pagewalk_wraps = fork waitpid
 test_yarn_launcher_wraps = clock_gettime

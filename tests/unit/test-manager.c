@@ -103,8 +103,8 @@ static void test_a_node_without_containers_is_sampled_less_often(void **state)
 
     manager_fixture_start(w);
     assert_true(w->m->timers.is_idle);
-    assert_in_range(w->m->timers.sample_due_usec - w->m->sampled.at_usec, 2 * HOUR_USEC - NM_USEC_PER_SEC,
-                    2 * HOUR_USEC + NM_USEC_PER_SEC);
+    assert_in_range(w->m->timers.sample_due_usec - w->m->sampled.at_usec, 2 * HOUR_USEC - HOUR_USEC / 4,
+                    2 * HOUR_USEC + HOUR_USEC / 4);
     samples = w->m->counters.samples;
     (void)run(w, "exec sleep 1000");
     assert_false(w->m->timers.is_idle);
@@ -119,36 +119,6 @@ static void test_a_node_without_containers_is_sampled_less_often(void **state)
     assert_int_equal(w->m->counters.samples, samples + 1);
     assert_in_range(w->m->timers.sample_due_usec, now + 3 * NM_USEC_PER_SEC, nm_now_usec() + 3 * NM_USEC_PER_SEC);
     w->m->config->period_usec = HOUR_USEC;
-}
-
-static unsigned n_link_samples;
-
-int __wrap_nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec, struct nm_link_sample *links,
-                                  unsigned *ret_n);
-int __wrap_nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec, struct nm_link_sample *links,
-                                  unsigned *ret_n)
-{
-    (void)s, (void)now_usec;
-    n_link_samples++;
-    links[0] = (struct nm_link_sample){.name = "eth0", .up = true, .uplink = true, .utilization = 0.5};
-    *ret_n = 1;
-    return 0;
-}
-
-static void test_the_links_of_a_node_without_containers_are_rarely_read(void **state)
-{
-    struct manager_fixture *w = *state;
-
-    n_link_samples = 0;
-    manager_fixture_start(w);
-    for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(nm_sample_all(w->m, false), 0);
-    assert_int_equal(n_link_samples, 1);
-    assert_true(w->m->sampled.uplink_utilization > 0);
-    (void)run(w, "exec sleep 1000");
-    for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(nm_sample_all(w->m, false), 0);
-    assert_in_range(n_link_samples, 4, UINT32_MAX);
 }
 
 /* If nmd can't make the timer of the grace period, it kills immediately. Otherwise the kill would never continue. */
@@ -740,7 +710,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_housekeeping_runs_once_after_a_suspend),
         TEST(test_a_node_without_containers_is_sampled_less_often),
-        TEST(test_the_links_of_a_node_without_containers_are_rarely_read),
         TEST(test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period),
         TEST(test_a_drain_whose_timer_can_not_be_made_is_refused),
         TEST(test_a_drain_until_a_restart_survives_a_crash),
