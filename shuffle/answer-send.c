@@ -20,7 +20,8 @@
 #define KEEP_ALIVE_SEC 5
 /* Bytes of a file that are paid and sent at once. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* A client that reads more slowly on average, or nothing for this time, occupies a slot that other clients need. */
+/* The server ends the connection of a client that reads more slowly than this on average, or that reads nothing for
+ * GRACE_USEC, since other clients need its slot. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* A shorter part is not worth the calls, and the kernel's readahead reads the parts of other reducers with it. */

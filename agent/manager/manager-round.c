@@ -336,14 +336,14 @@ static bool end_idle_pause(struct nm_manager *m, uint64_t now_usec)
 void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
-    bool was_idle = end_idle_pause(m, now);
+    bool is_old = end_idle_pause(m, now);
 
     assert(!m->round.is_on); /* code that runs inside a round must use nm_round_request() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;
     m->round.cause_usec = nm_growth_probe_event_usec(m->growth_probe) ?: now;
-    if (trigger != NM_TRIGGER_CHANGE || was_idle ||
+    if (trigger != NM_TRIGGER_CHANGE || is_old ||
         now - m->sampled.at_usec > m->settings.sample_max_age_usec)
         (void)nm_sample_all(m, trigger == NM_TRIGGER_PRESSURE || trigger == NM_TRIGGER_EXTRA_SAMPLE);
     decide_and_act(m, trigger);

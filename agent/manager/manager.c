@@ -34,8 +34,9 @@
  * too few ticks for an accurate value. */
 #define FIRST_SAMPLE_USEC (100 * NM_USEC_PER_MSEC)
 
-/* Time between two samples of a node without containers, in periods. There is nothing to take back, and a sample of
- * this age is not stale yet (STALE_PERIODS in settings.c). The first container ends the pause (manager-round.c). */
+/* Time between two samples of a node without containers, in periods. Such a node has no container that nmd could pause
+ * or kill, and its newest sample never becomes stale (STALE_PERIODS in settings.c). When the first container arrives,
+ * nmd samples in each period again (manager-round.c). */
 #define IDLE_PERIODS 2
 
 /* ---- timers and watches ---------------------------------------------------- */

@@ -233,7 +233,7 @@ static void test_no_statement_scans_a_table(void **state)
     assert_int_equal(n_bad, 0);
 }
 
-/* A bad row costs nothing that depends on the other rows, except that the load reads all of them. */
+/* To find and to move a row that cannot be read, the journal reads no other row. Only the load reads all rows. */
 static void test_bad_rows_are_moved_without_a_scan(void **state)
 {
     struct fixture *w = *state;
