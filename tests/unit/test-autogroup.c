@@ -22,14 +22,23 @@
 
 #define ATTEMPTS 500
 
-/* Returns the nice value of a process's session, or 100 if the kernel has no groups for sessions. */
+#define NO_NICE 100 /* no nice value of a group */
+
+static bool kernel_has_autogroups(void)
+{
+    return access("/proc/self/autogroup", F_OK) == 0;
+}
+
+/* Returns the nice value of a process's session. The file is empty for the group that the kernel starts with, where
+ * processes stay until one of them makes a session. */
 static int nice_of(pid_t pid)
 {
     char path[64], text[64];
-    int nice = 100;
+    int nice = NO_NICE;
+    size_t len;
 
     snprintf(path, sizeof path, "/proc/%d/autogroup", pid);
-    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) >= 0)
+    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, &len) >= 0 && len > 0)
         assert_int_equal(sscanf(text, "/autogroup-%*d nice %d", &nice), 1);
     return nice;
 }
@@ -71,7 +80,7 @@ static void test_a_child_that_makes_a_session_does_not_change_the_old_one(void *
     const int before = nice_of(getpid());
 
     (void)state;
-    if (before == 100)
+    if (!kernel_has_autogroups())
         skip();
     for (int i = 0; i < ATTEMPTS; i++) {
         pid_t pid = fork_child(true);
@@ -104,7 +113,7 @@ static void test_a_process_sets_the_nice_value_of_its_session(void **state)
     pid_t pid;
 
     (void)state;
-    if (nice_of(getpid()) == 100)
+    if (!kernel_has_autogroups())
         skip();
     pid = fork();
     assert_true(pid >= 0);
