@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how fast nmd starts containers of YARN and reports their ends. Needs root and a cgroup2 mount.
 
-  tests/bench/yarn-launch.py --build DIR [--runs N] [--resources N] [--json]
+  tests/bench/yarn-launch.py --build DIR [--runs N] [--resources N] [--json] [--java CLASSPATH-FILE]
 
   start to first instruction   from the call startContainers to the first instruction of the container's command;
                                reference: the two shells of the container's script alone
@@ -10,8 +10,9 @@
   exit to report, together     the same for groups of containers that run and end at nearly the same time
 
 The ResourceManager and the application master are parts of this program. Heartbeats have Hadoop's default interval, 1 s.
-Each container has --resources links to files that are cached. --json prints only the figures, in ms. The build must have the
-program first-instruction. Other load of the machine affects all figures.
+Each container has --resources links to files that are cached. --json prints only the figures, in ms. --java measures Hadoop's own
+NodeManager too, with DefaultContainerExecutor and the class path in the file, which tests/packing/lib.sh's stock_build makes
+(BUILD/java/stock/classpath). The build must have the program first-instruction. Other load of the machine affects all figures.
 """
 import argparse
 import json
@@ -20,6 +21,7 @@ import pathlib
 import random
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -40,15 +42,39 @@ def free_port():
         return s.getsockname()[1]
 
 
+class JavaNode:
+    """Hadoop's NodeManager. Its containers run as its own user."""
+
+    def __init__(self, classpath, conf, directory):
+        self.dir = directory
+        with open(directory / "nmd.log", "w") as log:
+            self.process = subprocess.Popen(
+                ["java", "-Xmx512m", f"-Dhadoop.log.dir={directory}", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp",
+                 f"{conf}:{classpath}", "org.apache.hadoop.yarn.server.nodemanager.NodeManager"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+JAVA_PROPERTIES = {
+    "yarn.nodemanager.localizer.address": "127.0.0.1:0", "yarn.nodemanager.collector-service.address": "127.0.0.1:0",
+    "yarn.nodemanager.bind-host": "127.0.0.1", "yarn.nodemanager.hostname": "127.0.0.1",
+    "yarn.nodemanager.container-executor.class": "org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor"}
+
+
 class Bench:
-    def __init__(self, build, resources):
+    def __init__(self, build, resources, classpath=None):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-bench."))
         self.dir.chmod(0o755)  # the containers' user must be able to enter it
         self.first = self.dir / "first-instruction"
         shutil.copy(build / "first-instruction", self.first)
         self.first.chmod(0o755)
         rm_port, node_port = free_port(), free_port()
-        sys.argv[1:] = [str(rm_port), "127.0.0.1", str(node_port)]  # read by master.py
+        # read by master.py; Java registers with the name of the address
+        sys.argv[1:] = [str(rm_port), "localhost" if classpath else "127.0.0.1", str(node_port)]
+        sys.modules.pop("master", None)  # an earlier node's
         import master
         self.master, self.n = master, 0
         self.reported, self.acknowledged, self.news = {}, set(), threading.Condition()
@@ -57,11 +83,14 @@ class Bench:
         self.resources = b"".join(self.resource(f"resource-{i}") for i in range(resources))
         conf = self.dir / "conf"
         conf.mkdir()
-        self.node = daemon.Node(build, "[sampling]", "period = 3s", options=daemon.yarn_options(conf, f"127.0.0.1:{rm_port}", {
+        options = daemon.yarn_options(conf, f"127.0.0.1:{rm_port}", {
+            **(JAVA_PROPERTIES if classpath else {}),
             "yarn.nodemanager.address": f"127.0.0.1:{node_port}", "yarn.nodemanager.local-dirs": self.dir / "local",
             "yarn.nodemanager.log-dirs": self.dir / "logs", "yarn.nodemanager.resource.cpu-vcores": 64,
             "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user": ACCOUNT,
-            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 100}))
+            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 100})
+        self.node = JavaNode(classpath, conf, self.dir) if classpath else \
+            daemon.Node(build, "[sampling]", "period = 3s", options=options)
         self.client = None
         try:
             self.join(master, rm_port)
@@ -155,8 +184,8 @@ class Bench:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def measure(build, runs, resources):
-    bench = Bench(build, resources)
+def measure(build, runs, resources, classpath=None):
+    bench = Bench(build, resources, classpath)
     try:
         bench.starts(3)  # the first container fetches the resources
         return {"start to first instruction": (bench.starts(runs), bench.shells(runs)),
@@ -172,6 +201,7 @@ def main():
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--resources", type=int, default=4)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--java", type=pathlib.Path)
     arg = parser.parse_args()
     if os.geteuid() != 0:
         print("yarn-launch: needs root, to make cgroups")
@@ -180,11 +210,13 @@ def main():
     if arg.json:
         print(json.dumps({f"{name}, p{p}": round(daemon.percentile(ours, p), 2) for name, (ours, _) in figures.items() for p in (50, 99)}))
         return
-    daemon.row("figure", "nmd", "reference")
+    java = measure(arg.build.resolve(), arg.runs, arg.resources, arg.java.read_text().strip()) if arg.java else {}
+    daemon.row("figure", "nmd", "reference", "Java NodeManager" if java else "")
     for name, (ours, reference) in figures.items():
         for p in (50, 99):
             daemon.row(f"{name}, p{p}", f"{daemon.percentile(ours, p):.1f} ms",
-                       f"{daemon.percentile(reference, p):.1f} ms" if reference else "")
+                       f"{daemon.percentile(reference, p):.1f} ms" if reference else "",
+                       f"{daemon.percentile(java[name][0], p):.1f} ms" if java else "")
 
 
 if __name__ == "__main__":
