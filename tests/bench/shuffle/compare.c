@@ -65,12 +65,24 @@ static struct {
 
 /* ---- servers --------------------------------------------------------------------------------- */
 
+/* Reads up to the end of the first line, which the JVM writes in several pieces. */
+static void read_line(int fd, char *ret, size_t size)
+{
+    size_t len = 0;
+    ssize_t n;
+
+    do {
+        n = read(fd, ret + len, size - 1 - len);
+        len += (size_t)NM_MAX(n, 0);
+        ret[len] = '\0';
+    } while (n > 0 && len < size - 1 && !strchr(ret, '\n'));
+}
+
 static void start(struct server *s, char *const argv[])
 {
     int in[2], out[2];
     char text[200];
     unsigned port;
-    ssize_t n;
 
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || (s->pid = fork()) < 0)
         die(argv[0]);
@@ -84,8 +96,7 @@ static void start(struct server *s, char *const argv[])
     (void)close(out[1]);
     s->control[0] = in[1];
     s->control[1] = out[0];
-    n = read(out[0], text, sizeof text - 1);
-    text[NM_MAX(n, 0)] = '\0';
+    read_line(out[0], text, sizeof text);
     if (sscanf(text, "{\"listening\": %u}", &port) != 1)
         die("a server does not listen");
     s->port = (uint16_t)port;
