@@ -128,12 +128,12 @@ static bool is_on_disk(int file, const struct nm_shuffle_part *part)
     return preadv2(file, &to, 1, (off_t)part->start_bytes, RWF_NOWAIT) < 0 && errno == EAGAIN;
 }
 
-/* Returns whether to remove a part from the page cache after it was sent. A part that the answer reads from the disk is
+/* Returns whether to read ahead of a part, and to remove it from the page cache after it was sent. A part that the answer reads from the disk is
  * usually fetched only once, so the page cache is more useful for other data. A part in the page cache stays there: its
  * pages may be dirty, and then posix_fadvise() would not remove them, but start their write-back and wait for all CPUs
  * (lru_add_drain_all()). A retry finds it there. The kernel reclaims such pages first, and they are freed with the
  * file. */
-static bool must_drop(const struct nm_shuffle_service *s, int file, const struct nm_shuffle_part *part)
+static bool reads_disk(const struct nm_shuffle_service *s, int file, const struct nm_shuffle_part *part)
 {
     return s->drops_cache && part->part_bytes >= DROPPED_BYTES_MIN && is_on_disk(file, part);
 }
@@ -151,7 +151,9 @@ int nm_shuffle_send_heads(struct nm_shuffle_answer *a)
         return 0;
     }
     a->at = a->paid_to = (off_t)part->start_bytes;
-    a->drops_cache = must_drop(a->service, file_of(a), part);
+    a->reads_disk = reads_disk(a->service, file_of(a), part);
+    if (a->reads_disk)
+        (void)posix_fadvise(file_of(a), 0, 0, POSIX_FADV_SEQUENTIAL);
     a->phase = NM_SHUFFLE_PHASE_PART;
     return 0;
 }
@@ -160,7 +162,7 @@ static int end_map(struct nm_shuffle_answer *a)
 {
     const struct nm_shuffle_part *part = &a->plan.outputs[a->map].part;
 
-    if (a->drops_cache)
+    if (a->reads_disk)
         (void)posix_fadvise(file_of(a), (off_t)part->start_bytes, (off_t)part->part_bytes, POSIX_FADV_DONTNEED);
     a->file = nm_close(a->file);
     nm_shuffle_plan_drop_file(a, a->map);

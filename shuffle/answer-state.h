@@ -65,7 +65,7 @@ struct nm_shuffle_answer {
     int file;           /* file.out, if the plan has not kept it open */
     uint32_t reducer;   /* reducer whose head is next */
     off_t at, paid_to;  /* next byte of the file, and end of the bytes that are paid */
-    bool drops_cache;
+    bool reads_disk; /* the part is read ahead from the disk, and removed from the page cache after it was sent */
 
     struct nm_shuffle_job_dirs job_dirs; /* open during a turn */
     struct nm_shuffle_plan plan;
