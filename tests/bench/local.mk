@@ -43,7 +43,7 @@ master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
-	%D%/scale %D%/vm %D%/packing %D%/masters %D%/yarn-launch.py %D%/shuffle %D%/shuffle_node.py
+	%D%/scale %D%/vm %D%/packing %D%/masters %D%/yarn-launch.py %D%/surge-bound.py %D%/shuffle %D%/shuffle_node.py
 
 bench: $(bench_programs) first-instruction nmd/nmd $(started_by_nmd) nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
