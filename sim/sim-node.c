@@ -316,15 +316,22 @@ static bool process_event(struct nm_sim_node *w, struct nm_sim_container *c)
 
 /* ---- arrivals and changes ------------------------------------------------ */
 
+static bool is_refused(const struct nm_sim_node *w, const struct nm_policy_container *v)
+{
+    /* nm_policy_queue_takes() is only for containers that would wait in the queue */
+    return nm_policy_check_request(&w->settings, w->views, w->n_live, v->type, &v->request, v->cpu_is_share, NULL) !=
+               NM_REASON_NONE ||
+           (v->type == NM_OPPORTUNISTIC &&
+            !nm_policy_queue_takes(w->policy, &w->settings, w->views, w->n_live, &v->request, w->now_usec));
+}
+
 static int arrive(struct nm_sim_node *w, struct nm_sim_container *c)
 {
     const struct nm_sim_job *job = c->job;
     int r;
 
     /* A job that was running at the start of the trace was accepted before. A second check could refuse it. */
-    if (!job->present &&
-        nm_policy_check_request(&w->settings, w->views, w->n_live, c->view.type, &c->view.request,
-                                job->cpu_is_share, NULL) != NM_REASON_NONE) {
+    if (!job->present && is_refused(w, &c->view)) {
         c->end = NM_SIM_REFUSED;
         c->ended_usec = w->now_usec;
         set_state(w, c, NM_COMPLETED);

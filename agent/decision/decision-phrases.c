@@ -411,6 +411,14 @@ static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ", and it doesn't fit the node beside them");
 }
 
+static void why_queue_kept(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "%" PRIu32 " opportunistic containers are queued, and surges of guaranteed containers leave "
+                   "little memory: the rest of the queue, of at most %" PRIu32 ", is kept for containers that ask "
+                   "for more CPU per memory",
+                d->queue_length, d->queue_max_length);
+}
+
 /* Appends the figures of the surge margin, unless an older nmd wrote the record without them. */
 static void why_margin(struct nm_text *t, const struct nm_decision *d)
 {
@@ -474,6 +482,8 @@ static const struct {
     [NM_REASON_GUARANTEED_FULL] = {"guaranteed containers hold the node's capacity",
                                    why_guaranteed_full},
     [NM_REASON_QUEUE_FULL] = {"the queue is full", why_queue_full},
+    [NM_REASON_QUEUE_KEPT] = {"surges of guaranteed containers leave little memory, so the rest of the queue is "
+                              "kept for containers that ask for more CPU per memory", why_queue_kept},
     [NM_REASON_MEMORY_OVER_BETA] = {"memory is over the preemption threshold", why_memory_over},
     [NM_REASON_GUARANTEED_STALLED] = {"guaranteed containers wait for CPUs because of opportunistic ones",
                                       why_stalled},
@@ -630,6 +640,8 @@ static const char *refuse_advice(const struct nm_decision *d)
         return "wait until a guaranteed container ends, ask for less, or run it as opportunistic";
     case NM_REASON_QUEUE_FULL:
         return "submit it again later, or have the queue made longer in nmd.conf ([queue] max-length and policy)";
+    case NM_REASON_QUEUE_KEPT:
+        return "ask for less memory, submit it again when fewer containers wait, or run it as guaranteed";
     default:
         return wait_advice(d);
     }

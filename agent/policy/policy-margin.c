@@ -16,6 +16,7 @@
  *   while it holds   Guaranteed containers count with the largest share of their requests that they have used,
  *                    opportunistic containers with their requests. So an admitted container has enough memory even in a
  *                    surge. While a surge lasts, the margin's time starts again.
+ *                    The second half of the queue is for containers that use the scarce memory best (policy.h).
  *
  * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional
  * container would be another victim of the next surge.

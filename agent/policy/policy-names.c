@@ -50,6 +50,7 @@ static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_LARGER_THAN_NODE] = "larger-than-node",
     [NM_REASON_GUARANTEED_FULL] = "guaranteed-full",
     [NM_REASON_QUEUE_FULL] = "queue-full",
+    [NM_REASON_QUEUE_KEPT] = "queue-kept",
     [NM_REASON_MEMORY_OVER_BETA] = "memory-over-beta",
     [NM_REASON_CPU_OVER_BETA] = "cpu-over-beta",
     [NM_REASON_GUARANTEED_STALLED] = "guaranteed-stalled",

@@ -219,6 +219,7 @@ enum nm_reason {
     NM_REASON_LARGER_THAN_NODE,
     NM_REASON_GUARANTEED_FULL,       /* guaranteed allocations would exceed C */
     NM_REASON_QUEUE_FULL,
+    NM_REASON_QUEUE_KEPT,            /* the rest of the queue is kept for containers with more CPU per memory */
     /* reasons to take resources back */
     NM_REASON_MEMORY_OVER_BETA,
     NM_REASON_CPU_OVER_BETA,

@@ -432,3 +432,30 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
         return NM_REASON_NONE;
     return queue_has_room(s, &claims, request) ? NM_REASON_NONE : NM_REASON_QUEUE_FULL;
 }
+
+/* Returns whether a requests more CPU per memory than b. */
+static bool is_denser(const struct nm_resources *a, const struct nm_resources *b)
+{
+    return (unsigned __int128)a->cpu_millicores * b->memory_bytes >
+           (unsigned __int128)b->cpu_millicores * a->memory_bytes;
+}
+
+bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_settings *s,
+                           struct nm_policy_container *const *views, size_t n_views,
+                           const struct nm_resources *request, uint64_t now_usec)
+{
+    uint64_t queued = 0, denser = 0;
+
+    assert(p && s && request && (views || n_views == 0));
+    if (now_usec >= p->memory.margin.until_usec || s->queue_policy != NM_QUEUE_BY_LENGTH)
+        return true;
+    for (size_t i = 0; i < n_views; i++) {
+        const struct nm_policy_container *v = views[i];
+
+        if (v->type != NM_OPPORTUNISTIC || !nm_policy_container_is_waiting(v))
+            continue;
+        queued++;
+        denser += is_denser(&v->request, request);
+    }
+    return queued + denser < s->queue_max_length;
+}

@@ -135,6 +135,15 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        const struct nm_resources *request, bool cpu_is_share,
                                        const struct nm_policy_container *self);
 
+/* Returns whether the queue takes a new opportunistic container that nm_policy_check_request() accepts. While memory is
+ * kept free for surges (policy-margin.c), memory limits the opportunistic work of the node, and CPU is unused. Then the
+ * second half of the queue is kept for containers that request more CPU per memory than most of the waiting containers:
+ * the number of waiting containers, and the number of those that request more CPU per memory than the new container,
+ * must together be below the maximum length. Equal containers are all taken. */
+bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_settings *s,
+                           struct nm_policy_container *const *views, size_t n_views,
+                           const struct nm_resources *request, uint64_t now_usec);
+
 /* Checks the cheap invariants, after every round at run time and in the property tests. Returns NULL, or a sentence
  * that names the violated invariant. */
 const char *nm_policy_check_invariants(const struct nm_policy_settings *s,

@@ -343,6 +343,12 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
                               "length. %s",
                               m->settings.queue_max_length,
                               instead ?: "Try again later, or submit it with --guaranteed.");
+    if (reason == NM_REASON_QUEUE_KEPT)
+        return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
+                              "The queue holds %u opportunistic containers. Surges of guaranteed containers leave "
+                              "little memory, so the rest of the queue is kept for containers that ask for more CPU "
+                              "per memory. Ask for less memory, try again later, or submit it with --guaranteed.",
+                              claims.queued);
     if (reason == NM_REASON_LARGER_THAN_NODE)
         return nm_problem_set(p, NM_AGENT_E_TOO_LARGE,
                               request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
@@ -460,6 +466,21 @@ static void wanted_done(struct wanted *w)
     nm_user_done(&w->user);
 }
 
+/* Returns why a new container with a valid request is refused, or NM_REASON_NONE. A cluster limits its own queued
+ * containers, and would send a container again that is refused by a queue that isn't full. */
+static enum nm_reason refusal(const struct nm_manager *m, const struct nm_submit *s, const struct nm_resources *request,
+                              const struct nm_policy_container *self)
+{
+    enum nm_reason reason =
+        nm_policy_check_request(&m->settings, m->live.views, m->live.n, s->type, request, s->cpu_is_share, self);
+    bool limited = s->owner && nm_streq(s->owner, m->owners.limited);
+
+    if (reason != NM_REASON_NONE || s->type == NM_GUARANTEED || self || limited ||
+        nm_policy_queue_takes(m->policy, &m->settings, m->live.views, m->live.n, request, nm_now_usec()))
+        return reason;
+    return NM_REASON_QUEUE_KEPT;
+}
+
 /* Makes all checks except that of the name's uniqueness. `self`: the container that the new container replaces, whose
  * request is not counted; or NULL. */
 static int check_all(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
@@ -479,8 +500,7 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
         r = nm_submit_check_memory(w->request.memory_bytes, p);
     if (r != 0)
         return r;
-    reason = nm_policy_check_request(&m->settings, m->live.views, m->live.n, s->type, &w->request, s->cpu_is_share,
-                                     self);
+    reason = refusal(m, s, &w->request, self);
     if (reason == NM_REASON_NONE)
         return 0;
     nm_record_refusal(m, s, &w->request, reason);

@@ -229,13 +229,40 @@ static enum nm_reason expected(const struct simulation *w, enum nm_execution_typ
     return full ? NM_REASON_QUEUE_FULL : NM_REASON_NONE;
 }
 
+/* Returns whether policy.h keeps the second half of the queue for other containers than this one. */
+static bool is_kept_for_others(const struct simulation *w, const struct nm_resources *request)
+{
+    struct nm_policy_memory m;
+    uint32_t queued = 0, before = 0;
+
+    nm_policy_get_memory(w->policy, &m);
+    for (size_t i = 0; i < w->in.n_views; i++) {
+        const struct nm_policy_container *v = w->views[i];
+
+        if (v->type == NM_GUARANTEED || v->admitted || v->state > NM_SCHEDULED)
+            continue;
+        queued++;
+        before += (long double)v->request.cpu_millicores * (long double)request->memory_bytes >
+                  (long double)request->cpu_millicores * (long double)v->request.memory_bytes;
+    }
+    return m.margin.until_usec > w->now && w->settings.queue_policy == NM_QUEUE_BY_LENGTH &&
+           queued + before >= w->settings.queue_max_length;
+}
+
 static bool is_taken(struct simulation *w, enum nm_execution_type type, const struct nm_resources *request, bool share)
 {
     enum nm_reason r = nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, request, share, NULL);
 
-    w->n_requests[r]++;
     if (r != expected(w, type, request, share))
         w->wrong = "a request is taken that can't be, or refused that could, or for another reason";
+    if (r == NM_REASON_NONE && type == NM_OPPORTUNISTIC) {
+        bool takes = nm_policy_queue_takes(w->policy, &w->settings, w->views, w->in.n_views, request, w->now);
+
+        if (takes == is_kept_for_others(w, request))
+            w->wrong = "the queue takes a request that it must not, or refuses another";
+        r = takes ? r : NM_REASON_QUEUE_KEPT;
+    }
+    w->n_requests[r]++;
     return r == NM_REASON_NONE;
 }
 

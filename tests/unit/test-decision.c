@@ -118,6 +118,13 @@ static void test_the_text_of_a_queueing_or_refusal_gives_its_reason(void **state
     d.queue_length = 10;
     assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic containers are queued, "
                        "the maximum is 10");
+    d.reason = NM_REASON_QUEUE_KEPT;
+    d.queue_length = 6;
+    assert_summary(&d, "refused container_1_000002 (hash): 6 opportunistic containers are queued, and surges of "
+                       "guaranteed containers leave little memory: the rest of the queue, of at most 10, is kept for "
+                       "containers that ask for more CPU per memory");
+    d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
+    d.queue_length = 10;
     d.queue_max_length = UINT32_MAX;
     d.waiting = (struct nm_resources){8 * GIB, 2000};
     assert_contains(&d, "the queue is full: its 10 opportunistic containers and all other queued containers ask for "

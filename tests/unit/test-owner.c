@@ -640,6 +640,27 @@ static void test_a_queue_limit_without_a_queue_causes_no_round(void **state)
     assert_int_equal(c->exit_reason, NM_EXIT_SHED);
 }
 
+/* A cluster would send its container again, since the queue has room. */
+static void test_half_of_the_queue_is_kept_only_from_local_containers(void **state)
+{
+    const struct nm_policy_memory surges = {.margin = {.until_usec = nm_now_usec() + 600 * NM_USEC_PER_SEC}};
+    struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
+    struct manager_fixture *w = *state;
+    const struct nm_container *c;
+    struct nm_problem p;
+
+    nm_health_set_journal(w->m->health, "this test says so");
+    locals.owner = "local";
+    nm_manager_set_queue_limit(w->m, OWNER, UINT32_MAX);
+    (void)manager_fixture_submit_as(w, &locals);
+    nm_policy_set_memory(w->m->policy, &surges);
+    w->m->settings.queue_max_length = 2;
+    locals.memory_bytes = s.memory_bytes = 2 * s.memory_bytes;
+    assert_int_equal(manager_fixture_try(w, &locals, &c, &p), NM_AGENT_E_QUEUE_FULL);
+    assert_non_null(strstr(p.message, "more CPU per memory"));
+    (void)manager_fixture_submit_as(w, &s);
+}
+
 static bool is_paused(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_PAUSED;
@@ -765,6 +786,7 @@ int main(void)
         TEST(test_a_prepared_container_is_restored_after_a_restart),
         TEST(test_an_unhealthy_node_starts_no_container),
         TEST(test_a_queue_limit_without_a_queue_causes_no_round),
+        TEST(test_half_of_the_queue_is_kept_only_from_local_containers),
         TEST(test_a_queue_limit_of_zero_affects_only_queued_containers),
         TEST(test_a_change_reported_to_the_owner_survives_a_crash_of_nmd),
     };

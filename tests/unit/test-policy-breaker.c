@@ -218,6 +218,56 @@ static void test_a_kill_that_destroys_little_work_creates_no_margin(void **state
     assert_int_equal(n->verdict.margin_bytes, 0);
 }
 
+static bool takes(const struct node *n, double memory, double cpu)
+{
+    struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY), (uint64_t)(cpu * (double)PERCENT_CPU)};
+
+    return nm_policy_queue_takes(n->policy, &n->settings, n->list, n->in.n_views, &request, n->in.now_usec);
+}
+
+static void hold_margin(struct node *n, uint64_t until_usec)
+{
+    const struct nm_policy_memory m = {
+        .margin = {.until_usec = until_usec, .hold_usec = SECONDS(600), .peak_permille = 900}};
+
+    nm_policy_set_memory(n->policy, &m);
+}
+
+/* Guaranteed and running containers don't count, whatever they request. */
+static void test_half_of_the_queue_is_kept_for_dense_containers_while_the_margin_holds(void **state)
+{
+    struct node *n = *state;
+
+    n->settings.queue_max_length = 4;
+    (void)node_run(n, O, 1, 20);
+    (void)node_queue(n, G, 1, 20);
+    (void)node_queue(n, O, 10, 10);
+    hold_margin(n, n->in.now_usec + 1);
+    assert_true(takes(n, 10, 1)); /* the first half is for all containers */
+    (void)node_queue(n, O, 2, 4);
+    assert_false(takes(n, 10, 9));
+    assert_true(takes(n, 20, 20)); /* one of two waiting containers is denser */
+    (void)node_queue(n, O, 1, 3);
+    assert_false(takes(n, 10, 20));
+    assert_false(takes(n, 2, 5.9)); /* one of three is denser */
+    assert_true(takes(n, 2, 6));    /* equal containers are taken */
+    hold_margin(n, n->in.now_usec);
+    assert_true(takes(n, 10, 1)); /* no memory is kept free now */
+    n->settings.queue_max_length = 0;
+    assert_true(takes(n, 10, 1)); /* nm_policy_check_request() compares the length without a margin */
+}
+
+/* A queue that is limited by the sum of the requests has no half. */
+static void test_a_queue_limited_by_resources_takes_all_containers(void **state)
+{
+    struct node *n = *state;
+
+    n->settings.queue_policy = NM_QUEUE_BY_RESOURCES;
+    n->settings.queue_max_length = 0;
+    hold_margin(n, n->in.now_usec + 1);
+    assert_true(takes(n, 10, 1));
+}
+
 static void test_the_state_of_the_policy_survives_a_restart(void **state)
 {
     struct node *n = *state;
@@ -318,6 +368,8 @@ int main(void)
         WITH_NODE(test_a_kill_at_the_deadline_of_a_users_pause_does_not_trip_the_breaker),
         WITH_NODE(test_a_surge_that_destroys_much_work_creates_a_margin),
         WITH_NODE(test_a_kill_that_destroys_little_work_creates_no_margin),
+        WITH_NODE(test_half_of_the_queue_is_kept_for_dense_containers_while_the_margin_holds),
+        WITH_NODE(test_a_queue_limited_by_resources_takes_all_containers),
         WITH_NODE(test_the_state_of_the_policy_survives_a_restart),
         WITH_NODE(test_a_container_with_a_cpu_share_is_checked_for_memory_only),
         WITH_NODE(test_containers_with_cpu_shares_start_whatever_cpu_is_used),

@@ -197,8 +197,8 @@ static bool run(uint64_t seed, struct totals *t)
 static bool is_of_other_parts(enum nm_reason r)
 {
     return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
-           r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER || r == NM_REASON_KERNEL_OOM ||
-           r == NM_REASON_OWNER;
+           r == NM_REASON_QUEUE_KEPT || r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER ||
+           r == NM_REASON_KERNEL_OOM || r == NM_REASON_OWNER;
 }
 
 /* Prints the totals. Fails if an event never happened, since the test would then prove nothing about this event. */
@@ -219,7 +219,7 @@ static bool report(const struct totals *t)
     }
     for (enum nm_reason i = 0; i < NM_REASON_COUNT; i++)
         if (i == NM_REASON_NONE || i == NM_REASON_LARGER_THAN_NODE || i == NM_REASON_GUARANTEED_FULL ||
-            i == NM_REASON_QUEUE_FULL) {
+            i == NM_REASON_QUEUE_FULL || i == NM_REASON_QUEUE_KEPT) {
             printf("  requests: %-20s %" PRIu64 "\n", nm_reason_name(i), t->requests[i]);
             all = all && t->requests[i] > 0;
         }
