@@ -128,11 +128,11 @@ static bool is_on_disk(int file, const struct nm_shuffle_part *part)
     return preadv2(file, &to, 1, (off_t)part->start_bytes, RWF_NOWAIT) < 0 && errno == EAGAIN;
 }
 
-/* Returns whether to read ahead of a part, and to remove it from the page cache after it was sent. A part that the answer reads from the disk is
- * usually fetched only once, so the page cache is more useful for other data. A part in the page cache stays there: its
- * pages may be dirty, and then posix_fadvise() would not remove them, but start their write-back and wait for all CPUs
- * (lru_add_drain_all()). A retry finds it there. The kernel reclaims such pages first, and they are freed with the
- * file. */
+/* Returns whether the kernel should read further ahead for a part, which is then removed from the page cache after it
+ * was sent. A part that the answer reads from the disk is usually fetched only once, so the page cache is more useful
+ * for other data. A part in the page cache stays there: its pages may be dirty, and then posix_fadvise() would not
+ * remove them, but start their write-back and wait for all CPUs (lru_add_drain_all()). A retry finds it there. The
+ * kernel reclaims such pages first, and they are freed with the file. */
 static bool reads_disk(const struct nm_shuffle_service *s, int file, const struct nm_shuffle_part *part)
 {
     return s->drops_cache && part->part_bytes >= DROPPED_BYTES_MIN && is_on_disk(file, part);

@@ -16,7 +16,7 @@
 #include "util/clock.h"
 
 static atomic_int accept_error, thread_error, poll_error, preadv2_error, sendfile_error; /* 0: the call is real */
-static atomic_uint accepts, failed_polls, advices;
+static atomic_uint accepts, failed_polls, sequential_advices, drop_advices;
 static _Atomic uint64_t accepted_usec[3]; /* times of the last calls of accept4(), the latest first */
 static pthread_t test_thread;
 
@@ -55,7 +55,8 @@ ssize_t __wrap_preadv2(int fd, const struct iovec *to, int n, off_t at, int flag
 
 int __wrap_posix_fadvise(int fd, off_t at, off_t n, int advice)
 {
-    advices++;
+    sequential_advices += advice == POSIX_FADV_SEQUENTIAL;
+    drop_advices += advice == POSIX_FADV_DONTNEED;
     return __real_posix_fadvise(fd, at, n, advice);
 }
 

@@ -22,7 +22,7 @@ static int set_up(void **state)
 {
     test_thread = pthread_self();
     accept_error = thread_error = poll_error = preadv2_error = sendfile_error = 0;
-    advices = 0;
+    sequential_advices = drop_advices = 0;
     return shuffle_client_set_up(state);
 }
 
@@ -66,12 +66,13 @@ static void test_an_error_of_the_disk_is_not_treated_as_missing_sendfile(void **
     assert_int_equal(shuffle_client.service.count.outputs_failed, 1);
 }
 
-static unsigned advices_for(int error, uint64_t bytes)
+/* Fetches a part, and checks how often nm-shuffle told the kernel to read ahead, and to drop the part. */
+static void assert_advices(int error, uint64_t bytes, unsigned expected)
 {
     int fd;
 
     preadv2_error = error;
-    advices = 0;
+    sequential_advices = drop_advices = 0;
     large_output(bytes);
     fd = dial();
     ask(fd, TARGET, signed_for(TARGET));
@@ -79,20 +80,22 @@ static unsigned advices_for(int error, uint64_t bytes)
         ;
     close(fd);
     assert_true(all_connections_have_ended());
-    return advices;
+    assert_int_equal(sequential_advices, expected);
+    assert_int_equal(drop_advices, expected);
 }
 
-/* A part is removed from the page cache only if it had to be read from the disk, and if it is large. preadv2() fails
- * with EAGAIN for such a part. Other errors, as of a file system without RWF_NOWAIT, do not show that. */
-static void test_only_a_large_part_from_the_disk_leaves_the_page_cache(void **state)
+/* The kernel reads further ahead for a part, and the part is removed from the page cache, only if it had to be read from
+ * the disk, and if it is large. preadv2() fails with EAGAIN for such a part. Other errors, as of a file system without
+ * RWF_NOWAIT, do not show that. */
+static void test_only_a_large_part_from_the_disk_is_read_ahead_and_dropped(void **state)
 {
     (void)state;
-    assert_int_equal(advices_for(EAGAIN, 1 << 20), 1);
-    assert_int_equal(advices_for(EAGAIN, 10 << 10), 0);
-    assert_int_equal(advices_for(EOPNOTSUPP, 1 << 20), 0);
-    assert_int_equal(advices_for(0, 1 << 20), 0); /* the file has just been written */
+    assert_advices(EAGAIN, 1 << 20, 1);
+    assert_advices(EAGAIN, 10 << 10, 0);
+    assert_advices(EOPNOTSUPP, 1 << 20, 0);
+    assert_advices(0, 1 << 20, 0); /* the file has just been written */
     shuffle_client.service.drops_cache = false;
-    assert_int_equal(advices_for(EAGAIN, 1 << 20), 0);
+    assert_advices(EAGAIN, 1 << 20, 0);
 }
 
 /* The connection that can't be accepted stays in the kernel's queue, so poll() would wake the accepting thread again
@@ -157,7 +160,7 @@ int main(void)
         TEST(test_without_sendfile_the_answer_has_the_same_bytes),
         TEST(test_without_sendfile_a_large_output_is_sent_and_a_truncated_one_ends_the_connection),
         TEST(test_an_error_of_the_disk_is_not_treated_as_missing_sendfile),
-        TEST(test_only_a_large_part_from_the_disk_leaves_the_page_cache),
+        TEST(test_only_a_large_part_from_the_disk_is_read_ahead_and_dropped),
         TEST(test_the_accepting_thread_pauses_after_a_failed_accept),
         TEST(test_a_connection_for_which_no_thread_can_be_made_is_closed),
         TEST(test_the_accepting_thread_pauses_after_a_failed_poll),
