@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The books of lending for one application master. The proxy lends unused resources to applications that ask only for
+ * guaranteed containers: it moves a part of an ask, whose containers the ResourceManager doesn't grant, to an ask for
+ * opportunistic containers. The master sees guaranteed containers only. Later, when there is room, a lent container is
+ * promoted: it becomes guaranteed.
+ *
+ * The code is pure: its input is the master's asks, the ResourceManager's answers, what is known of nodes, and the time.
+ * Its output is the asks to send, what the master is shown, and which container to promote next.
+ *
+ * Asks are keyed by (priority, allocation request id), as in the ResourceManager. Within a key only the ask for "*" has
+ * the number of containers; counts are absolute. `wanted` of a key is the number that the master still waits for. The
+ * books send the count wanted - lent_asked as guaranteed, and lent_asked as opportunistic. The ResourceManager keeps the
+ * two apart (docs/lending-yarn.md has the facts), so each is set absolutely.
+ *
+ * Counts are kept over repeated answers: a container is counted once, by its id if it is lent, and by the response id of
+ * the answer if it is guaranteed.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpc/hadoop/bytes.h"
+#include "util/macros.h"
+#include "yarn/ids.h"
+
+#define NM_LEND_KEYS_MAX 256u       /* asks with further keys are left alone */
+#define NM_LEND_CONTAINERS_MAX 4096u /* nothing more is lent */
+#define NM_LEND_BATCHES_MAX 8u      /* times at which a key's count rose; the newest are merged */
+#define NM_LEND_NAME_MAX 255u       /* length of a host's name; a container on another host is not promoted */
+
+/* ---- what may be lent ------------------------------------------------------------------------- */
+
+enum nm_lend_mode {
+    NM_LEND_OFF,
+    NM_LEND_OVERFLOW, /* lends what was not granted for after_usec */
+    NM_LEND_PERCENT,  /* lends at most `percent` of the containers of each key, at once */
+    NM_LEND_ALL,      /* lends everything, at once */
+    NM_LEND_N_MODES,
+};
+
+struct nm_lend_rule {
+    enum nm_lend_mode mode;
+    uint64_t after_usec; /* of NM_LEND_OVERFLOW */
+    unsigned percent;    /* of NM_LEND_PERCENT, 1 to 100 */
+};
+
+/* The limits that hold at the moment of a plan. The caller computes what other masters have left. */
+struct nm_lend_limits {
+    int64_t application_memory_mib; /* maximum memory that is lent to this application; 0: nothing, -1: no limit */
+    int64_t queue_memory_left_mib;  /* what the queue may still be lent, in addition to what this application has; -1 */
+    int64_t node_memory_mib;        /* maximum memory lent to this application on one node; -1: no limit */
+    bool observes;                  /* only counts what would be lent ("observe"); the asks stay as they are */
+};
+
+/* Why a key, or the rest of it, is not lent. The order is that in which reasons are checked. */
+enum nm_lend_reason {
+    NM_LEND_LENT,              /* no reason: everything that the mode allows is lent */
+    NM_LEND_IS_OFF,            /* the mode is off */
+    NM_LEND_LABEL,             /* asks for a node label */
+    NM_LEND_STRICT,            /* asks for certain nodes or racks only (the ask for "*" does not relax locality) */
+    NM_LEND_OTHER_RESOURCES,   /* asks for other resources than memory and vcores */
+    NM_LEND_OWN_OPPORTUNISTIC, /* has opportunistic asks of its own */
+    NM_LEND_TOO_MANY_KEYS,
+    NM_LEND_WAITS,             /* has not waited for after_usec yet */
+    NM_LEND_BACKS_OFF,         /* a lent container of this key was preempted a short time ago */
+    NM_LEND_QUEUED,            /* a lent container still waits in a node's queue */
+    NM_LEND_APPLICATION_LIMIT,
+    NM_LEND_QUEUE_LIMIT,
+    NM_LEND_NODE_LIMIT,        /* all nodes that hold lent containers have reached the limit */
+    NM_LEND_REFUSED,           /* the ResourceManager grants guaranteed containers only (no opportunistic allocation) */
+    NM_LEND_N_REASONS,
+};
+
+/* Returns the name as a member of JSON ("own_opportunistic"), or a sentence's end for people ("asks for a node label"). */
+const char *nm_lend_reason_name(enum nm_lend_reason r);
+const char *nm_lend_reason_text(enum nm_lend_reason r);
+const char *nm_lend_mode_name(enum nm_lend_mode m); /* "off", "overflow", "percent", "all" */
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+struct nm_lend_key {
+    int32_t priority;
+    int64_t request_id;
+};
+
+struct nm_lend_size {
+    int64_t memory_mib;
+    int32_t vcores;
+};
+
+/* One ResourceRequest of the master. */
+struct nm_lend_ask {
+    struct nm_lend_key key;
+    struct nm_lend_size size;
+    int32_t count;
+    bool any;             /* the name is "*"; other asks of the key only say where */
+    bool relax;
+    bool labelled;        /* has a node label other than "" */
+    bool other_resources; /* more than memory and vcores */
+    bool opportunistic;   /* the master itself asks for opportunistic containers */
+};
+
+/* An ask for "*" that must be sent to the ResourceManager. A guaranteed ask must precede the opportunistic one of the
+ * same key: without opportunistic allocation the ResourceManager keeps the later one only. */
+struct nm_lend_change {
+    struct nm_lend_key key;
+    struct nm_lend_size size;
+    int32_t guaranteed, opportunistic; /* absolute counts */
+    bool with_opportunistic;           /* the opportunistic count must be sent too (also if it is 0: it was not before) */
+};
+
+/* A container in an answer. */
+struct nm_lend_grant {
+    struct nm_yarn_container_id id;
+    struct nm_lend_key key;
+    struct nm_lend_size size;
+    const char *host; /* NULL: unknown */
+    int32_t port, version;
+    bool opportunistic;
+};
+
+/* What to do with a granted container. */
+enum nm_lend_verdict {
+    NM_LEND_PASS,    /* show it unchanged: guaranteed, or the master's own opportunistic one */
+    NM_LEND_SHOW,    /* a lent container: show it as guaranteed */
+    NM_LEND_RELEASE, /* more than the master asked for: hide it, and release it with the next call */
+};
+
+struct nm_lend;
+
+int nm_lend_new(struct nm_lend **ret);
+struct nm_lend *nm_lend_free(struct nm_lend *l);
+NM_DEFINE_CLEANUP(struct nm_lend *, nm_lend_free)
+
+/* Sets the rule, for example after the application's type or queue became known. The next plan applies it: with a lower
+ * mode, opportunistic asks that were not granted become guaranteed again. Lent containers stay lent. */
+void nm_lend_set_rule(struct nm_lend *l, const struct nm_lend_rule *rule);
+
+/* Notes the asks of a call. Returns 0 or -ENOMEM. */
+int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uint64_t now_usec);
+
+/* Decides how much of each key is lent, and returns the asks for "*" that must be sent with this call: those of all keys
+ * whose counts the master has set in this call, and those whose shares the plan changes. *ret is valid until the next
+ * call of a function of these books. now_usec: time of a clock that continues over a restart of nmd. Returns 0 or
+ * -ENOMEM. */
+int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
+                 const struct nm_lend_change **ret, size_t *ret_n);
+
+/* Begins the handling of an answer. Returns whether the answer was handled before: then nothing is counted again. */
+bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
+/* Counts a granted container, unless the answer is repeated and the container isn't lent. -ENOMEM. */
+int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret);
+/* Notes that a container has ended. Returns whether it was lent. preempted: the node has ended it to take resources back
+ * (exit status -108); the key then backs off for 1, 2, 4 ... 16 minutes. */
+bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
+bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+
+/* Notes a registration: the ResourceManager has forgotten asks and pending promotions, and the master sends its asks
+ * again. Response ids begin again. */
+void nm_lend_registered(struct nm_lend *l);
+
+/* ---- nodes and promotion ---------------------------------------------------------------------- */
+
+/* What a node has told of itself. */
+struct nm_lend_node_room {
+    const char *host;
+    int32_t port;
+    struct nm_lend_size guaranteed_free; /* capacity that no guaranteed container is allocated */
+    uint64_t at_usec;                    /* when the node said this */
+};
+
+/* Notes what is known of a node. Only the newest 256 nodes are kept. */
+int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room);
+/* Notes that a node runs the lent container, or still has it in its queue. */
+void nm_lend_set_running(struct nm_lend *l, const struct nm_yarn_container_id *id, bool running);
+
+/* Returns nodes with lent containers whose room or containers' states should be asked for now, at most n, the longest
+ * unasked first. A node is asked at most once in 5 seconds. */
+struct nm_lend_node {
+    char host[NM_LEND_NAME_MAX + 1];
+    int32_t port;
+};
+size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend_node *ret, size_t n);
+/* Returns the ids of the lent containers on that node, at most n. */
+size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
+                             size_t n);
+
+/* Returns the promotion to ask for now: the container that has been lent for the longest time, runs, and is on a node
+ * whose room is known (not older than 15 s) and suffices, while no other promotion is outstanding on this node and the
+ * queue's headroom suffices. Marks it as outstanding. Returns 1, or 0 if there is none. */
+struct nm_lend_promotion {
+    struct nm_yarn_container_id id;
+    int32_t version;
+    struct nm_lend_size size;
+};
+int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroom, uint64_t now_usec,
+                           struct nm_lend_promotion *ret);
+/* Notes the ResourceManager's new version of a lent container, which is now guaranteed. Returns whether it was lent. */
+bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec);
+/* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding.
+ * Otherwise asks again after a minute, at the earliest. Returns whether these books have asked for it. */
+bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container_id *id, bool outstanding,
+                               uint64_t now_usec);
+
+/* ---- figures ---------------------------------------------------------------------------------- */
+
+struct nm_lend_figures {
+    uint32_t keys, lent, waiting, asked; /* lent now; of these waiting in a node's queue; asked for and not yet granted */
+    int64_t lent_memory_mib, asked_memory_mib;
+    uint64_t granted, promoted, preempted, ended, released; /* counts since new() or the first start before a restore */
+    uint64_t wanted;                                        /* containers that the master waits for */
+    uint64_t observed, observed_memory_mib_sec; /* with limits.observes: containers that would have been lent, and for how
+                                                   much memory times time the asks waited */
+    uint64_t oldest_since_usec; /* when the oldest container that is lent now was granted; 0: none */
+};
+struct nm_lend_figures nm_lend_figures(const struct nm_lend *l);
+
+/* The history of one container that is or was lent. The newest 1024 that are not lent any more are kept. */
+struct nm_lend_history {
+    struct nm_yarn_container_id id;
+    struct nm_lend_key key;
+    struct nm_lend_size size;
+    uint64_t asked_usec, lent_usec, promoted_usec, ended_usec; /* 0: it hasn't happened */
+    bool preempted, running;
+    enum nm_lend_mode mode; /* the mode with which it was lent */
+};
+/* Returns whether the books know the container. */
+bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_container_id *id, struct nm_lend_history *ret);
+
+/* Calls cb for each key with its state, for the status. */
+struct nm_lend_key_view {
+    struct nm_lend_key key;
+    struct nm_lend_size size;
+    uint32_t wanted, lent_asked, lent;
+    uint64_t since_usec; /* when the oldest of `wanted` was asked for */
+    enum nm_lend_reason reason;
+    uint64_t backs_off_until_usec;
+};
+typedef void (*nm_lend_key_cb_t)(const struct nm_lend_key_view *v, void *userdata);
+void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userdata);
+
+/* ---- state that survives a restart of nmd ------------------------------------------------------ */
+
+/* Packs the books without rule, limits and nodes' room. Equal books are packed to equal bytes. */
+int nm_lend_pack(const struct nm_lend *l, uint8_t **ret, size_t *ret_size);
+/* -EBADMSG: the bytes were not made by pack(). */
+int nm_lend_restore(struct nm_bytes packed, struct nm_lend **ret);
+/* Returns a counter that changes whenever the result of pack() changes. */
+uint64_t nm_lend_revision(const struct nm_lend *l);
