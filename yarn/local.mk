@@ -11,6 +11,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/port.c %D%/port.h \
 	%D%/heartbeat.c %D%/heartbeat.h \
 	%D%/resolve.c %D%/resolve.h \
+	%D%/sign.c %D%/sign.h \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h \
 	%D%/yarn-connect.c \
@@ -87,6 +88,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-start.c \
 	%D%/node/node-state.h \
 	%D%/node/rest.c %D%/node/rest.h \
+	%D%/peer/peer.c %D%/peer/peer.h \
 	%D%/proxy/distribute-asks.c \
 	%D%/proxy/distribute-grant.c \
 	%D%/proxy/distribute-known.c \
@@ -99,7 +101,6 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/placement-log.c %D%/proxy/placement-log.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/proxy-stats.c %D%/proxy/proxy-stats.h \
-	%D%/proxy/sign.c %D%/proxy/sign.h \
 	%D%/proxy/stage.h \
 	%D%/proxy/stage-distribute.c \
 	%D%/proxy/stage-forward.c \
@@ -125,8 +126,9 @@ yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
+	%D%/peer/peer.pb-c.c %D%/peer/peer.pb-c.h \
 	%D%/proxy/proxy-store.pb-c.c %D%/proxy/proxy-store.pb-c.h \
 	%D%/proxy/masters.pb-c.c %D%/proxy/masters.pb-c.h
-EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/peer/peer.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)

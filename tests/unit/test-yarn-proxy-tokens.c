@@ -15,7 +15,7 @@
 #include "yarn/cm-protocol/token-check.h"
 #include "yarn/id-messages.h"
 #include "yarn/proxy/local-tokens.h"
-#include "yarn/proxy/sign.h"
+#include "yarn/sign.h"
 
 #define NOW UINT64_C(1500000000000000)
 #define EVERY (100 * NM_USEC_PER_SEC)

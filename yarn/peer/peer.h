@@ -20,7 +20,7 @@
 
 #include "yarn/conf/settings.h"
 #include "yarn/ids.h"
-#include "yarn/proxy/sign.h"
+#include "yarn/sign.h"
 
 #define NM_PEER_CONTAINERS_MAX 256u /* containers of one question */
 

@@ -374,6 +374,9 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     if (r == 0)
         r = open_stats(p);
     if (r == 0)
+        r = nm_peers_new(&(struct nm_peers_params){params->event, params->settings, &p->context.signer},
+                         &p->context.peers);
+    if (r == 0)
         r = begin_keys(p);
     if (r == 0)
         r = nm_pipelines_new(&p->context, &p->keys, &p->pipelines, ret_message);
@@ -397,6 +400,7 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
         return NULL;
     nm_pipelines_free(p->pipelines); /* this answers all calls, so it must precede the end of the server */
     nm_hadoop_server_free(p->server);
+    nm_peers_free(p->context.peers);
     sd_event_source_disable_unref(p->timer);
     nm_yarn_proxy_stats_free(p->context.stats);
     nm_yarn_proxy_store_done(&p->context.store);

@@ -18,10 +18,11 @@
 #include "yarn/conf/settings.h"
 #include "yarn/exceptions.h"
 #include "yarn/ids.h"
+#include "yarn/peer/peer.h"
 #include "yarn/proxy/proxy-store.h"
 #include "yarn/proxy/masters.pb-c.h"
 #include "yarn/proxy/proxy-stats.h"
-#include "yarn/proxy/sign.h"
+#include "yarn/sign.h"
 
 enum nm_masters_method {
     NM_MASTERS_REGISTER, /* request Anything, answer RegisterMasterAnswer */
@@ -39,6 +40,7 @@ struct nm_stage_context {
     struct nm_yarn_proxy_store store;
     struct nm_yarn_proxy_stats *stats;
     void (*report_cb)(int level, const char *sentence);
+    struct nm_peers *peers; /* calls to other nodes, and to the ResourceManager's port for clients */
     unsigned scheduler; /* number of changes to another ResourceManager; selects the one to use */
 };
 
@@ -52,6 +54,7 @@ struct nm_stage_master {
     struct nm_token *token; /* the ResourceManager's newest token */
     unsigned token_changes; /* number of tokens received from the ResourceManager */
     bool distributed;       /* the chain contains the stage for distributed scheduling */
+    bool lends;             /* opportunistic asks may be lent asks of a master that asked for guaranteed containers */
     /* Saves the current state of all stages. Returns 0 or -errno. */
     int (*save)(struct nm_stage_master *m);
 };

@@ -5,7 +5,7 @@
  * must be packed in the order of their numbers, as Java does it.
  */
 
-#include "yarn/proxy/sign.h"
+#include "yarn/sign.h"
 
 #include <errno.h>
 
