@@ -89,6 +89,10 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-state.h \
 	%D%/node/rest.c %D%/node/rest.h \
 	%D%/peer/peer.c %D%/peer/peer.h \
+	%D%/peer/peer-link.c \
+	%D%/peer/peer-nodes.c \
+	%D%/peer/peer-rm.c \
+	%D%/peer/peer-state.h \
 	%D%/proxy/distribute-asks.c \
 	%D%/proxy/distribute-grant.c \
 	%D%/proxy/distribute-known.c \

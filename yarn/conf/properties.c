@@ -241,6 +241,10 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.resourcemanager.scheduler.address", NM_YARN_ADDRESS, FIELD(scheduler),
      "${yarn.resourcemanager.hostname}:8030", RANGE(1, 65535),
      .meaning = "Address at which the ResourceManager serves application masters. The proxy forwards calls to it."},
+    {"yarn.resourcemanager.address", NM_YARN_ADDRESS, FIELD(rm_client), "${yarn.resourcemanager.hostname}:8032",
+     RANGE(1, 65535),
+     .meaning = "Address at which the ResourceManager serves clients. The proxy asks it for the type and the queue of "
+                "applications if containers may be lent."},
     {"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs", NM_YARN_NUMBER, FIELD(amrm_roll_sec),
      "86400", RANGE(1, INT32_MAX),
      .meaning = "Interval at which the proxy makes a new key for its tokens, as the ResourceManager does."},

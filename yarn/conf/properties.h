@@ -112,6 +112,10 @@ struct nm_yarn_settings {
     struct nm_yarn_address scheduler; /* the only ResourceManager's address for application masters */
     struct nm_yarn_address *schedulers; /* the addresses for masters, in the order of rm_ids; only with a proxy */
     size_t n_schedulers;
+    struct nm_yarn_address rm_client;   /* the only ResourceManager's address for clients */
+    struct nm_yarn_address *rm_clients; /* those of several ResourceManagers, only with a proxy. Ids without an address
+                                           are left out. */
+    size_t n_rm_clients;
     int64_t amrm_roll_sec;    /* interval between two keys of the proxy's AMRM tokens */
     uint64_t am_expiry_usec;  /* a master that sends no call for this time is considered dead */
     int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */

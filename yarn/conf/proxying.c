@@ -66,6 +66,16 @@ static int read_schedulers(const struct nm_yarn_conf *c, struct nm_yarn_settings
     return r;
 }
 
+/* Reads the addresses for clients, for questions about applications. */
+static int read_clients(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
+{
+    char *message = NULL;
+    int r = s->ha ? nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_CLIENT, &s->rm_clients, &s->n_rm_clients, &message)
+                  : 0;
+
+    return nm_refusals_add(refusals, r, message);
+}
+
 int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
@@ -79,5 +89,7 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
     r = nm_refusals_add(&refusals, r, message);
     if (r == 0)
         r = read_schedulers(c, s, &refusals);
+    if (r == 0)
+        r = read_clients(c, s, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

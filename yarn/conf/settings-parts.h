@@ -30,13 +30,14 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *key, char *buf, size
  * The addresses of several ResourceManagers. Only one of the ResourceManagers is active at a time. The names of these
  * properties contain the ids of yarn.resourcemanager.ha.rm-ids, so the table of properties can't contain them:
  *
- *   yarn.resourcemanager.resource-tracker.address.ID, scheduler.address.ID   if set; otherwise
- *   yarn.resourcemanager.hostname.ID                                         with the default port
+ *   yarn.resourcemanager.resource-tracker.address.ID, scheduler.address.ID, address.ID   if set; otherwise
+ *   yarn.resourcemanager.hostname.ID                                                     with the default port
  */
 
 enum nm_yarn_rm_service {
     NM_YARN_RM_TRACKER,   /* the address for nodes */
     NM_YARN_RM_SCHEDULER, /* the address for application masters */
+    NM_YARN_RM_CLIENT,    /* the address for clients; an id without this address is left out */
 };
 
 /* Reads the addresses in the order of the ids. The caller frees them with nm_yarn_trackers_free(). -EINVAL:

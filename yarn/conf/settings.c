@@ -40,6 +40,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     nm_yarn_defaults_free(s->defaults);
     nm_yarn_trackers_free(s->trackers, s->n_trackers);
     nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
+    nm_yarn_trackers_free(s->rm_clients, s->n_rm_clients);
     json_decref(s->name_nodes);
     json_decref(s->webhdfs);
     json_decref(s->lacking_name_nodes);

@@ -14,9 +14,11 @@
 static const struct {
     const char *name; /* the property's name without the prefix */
     int port;
+    bool optional;
 } services[] = {
-    [NM_YARN_RM_TRACKER] = {"resource-tracker.address", 8031},
-    [NM_YARN_RM_SCHEDULER] = {"scheduler.address", 8030},
+    [NM_YARN_RM_TRACKER] = {"resource-tracker.address", 8031, false},
+    [NM_YARN_RM_SCHEDULER] = {"scheduler.address", 8030, false},
+    [NM_YARN_RM_CLIENT] = {"address", 8032, true},
 };
 
 void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n)
@@ -58,6 +60,7 @@ static int parse(const char *text, const char *name, const char *id, struct nm_y
     return r;
 }
 
+/* Returns 1 if the ResourceManager has no such address and may be left out. */
 static int read_one(const struct nm_yarn_conf *c, const char *id, enum nm_yarn_rm_service service,
                     struct nm_yarn_address *ret, char **ret_message)
 {
@@ -71,6 +74,8 @@ static int read_one(const struct nm_yarn_conf *c, const char *id, enum nm_yarn_r
         r = get(c, "hostname", id, &host, ret_message);
         if (r < 0)
             return r;
+        if (!host && services[service].optional)
+            return 1;
         if (!host)
             return nm_fail(ret_message, -EINVAL,
                            PREFIX "ha.rm-ids has '%s', but neither " PREFIX "%s.%s nor " PREFIX "hostname.%s is set",
@@ -95,11 +100,11 @@ int nm_yarn_trackers_read(const struct nm_yarn_conf *c, char *const *ids, enum n
         r = i < TRACKERS_MAX ? read_one(c, ids[i], service, &list[n], &message)
                              : nm_fail(&message, -EINVAL, PREFIX "ha.rm-ids: more than %u ids", TRACKERS_MAX);
         n += r == 0;
-        r = nm_refusals_add(&refusals, r, message);
+        r = nm_refusals_add(&refusals, NM_MIN(r, 0), message);
     }
     if (r == 0)
         r = nm_refusals_take(&refusals, ret_message);
-    if (r == 0 && n == 0)
+    if (r == 0 && n == 0 && !services[service].optional)
         r = nm_fail(ret_message, -EINVAL, PREFIX "ha.enabled is true, but " PREFIX "ha.rm-ids has no id");
     if (r < 0) {
         nm_yarn_trackers_free(list, n);

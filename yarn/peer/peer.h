@@ -12,8 +12,12 @@
  *   - the type and the queue of an application, from the ResourceManager (getApplicationReport)
  *
  * Calls to nodes carry an NMToken that this node signs for the attempt. No function blocks. The number of connections
- * and of calls is limited: at most 64 nodes at a time, one connection for each, closed after 10 s without a call; each
- * call ends within 10 s. A node that couldn't be reached is not tried again for 10 s.
+ * and of calls is limited: there are at most 64 connections to nodes, each for one node, attempt and protocol, and at
+ * most 16 calls on each. A connection is closed after 10 s without a call, or if another one needs its place. Each call
+ * ends within 10 s. A node that couldn't be reached is not tried again for 10 s; the same holds for the
+ * ResourceManager.
+ *
+ * Callbacks are called from the event loop only. They may call all functions except nm_peers_free().
  */
 
 #include <systemd/sd-event.h>
@@ -72,7 +76,8 @@ enum { NM_PEER_E_OTHER = 1 };
 typedef void (*nm_peer_room_cb_t)(void *userdata, const char *host, int32_t port, int error,
                                   const struct nm_peer_room *room);
 /* Asks a node. Returns 0 if cb will be called (later), -EBUSY if a limit is reached or a call of this userdata to this
- * node is in progress, -EHOSTUNREACH if it was not reachable a short time ago, or another -errno. */
+ * node is in progress, -EHOSTUNREACH if it was not reachable a short time ago, -EOPNOTSUPP if it is known not to be an
+ * nmd, or another -errno. */
 int nm_peers_ask_room(struct nm_peers *p, const struct nm_peer_caller *caller, const char *host, int32_t port,
                       const struct nm_yarn_container_id *ids, size_t n, nm_peer_room_cb_t cb, void *userdata);
 
@@ -83,10 +88,11 @@ int nm_peers_update(struct nm_peers *p, const struct nm_peer_caller *caller, con
                     const struct nm_yarn_container_id *id, const Hadoop__Token *token, nm_peer_update_cb_t cb,
                     void *userdata);
 
-/* Asks the ResourceManager for an application's type, queue and tags. error 0, or -errno: not known at the moment; the
- * caller asks again. The strings are valid during the call of cb. */
+/* Asks the ResourceManager for an application's type and queue. error 0, or -errno: not known at the moment; the caller
+ * asks again. The strings are valid during the call of cb. Returns 0 if cb will be called (later), -EBUSY and
+ * -EHOSTUNREACH as nm_peers_ask_room() does, -EADDRNOTAVAIL if the configuration has no address, or another -errno. */
 struct nm_peer_application {
-    const char *type, *queue;
+    const char *type, *queue; /* NULL: the answer does not have it */
 };
 typedef void (*nm_peer_application_cb_t)(void *userdata, int error, const struct nm_peer_application *a);
 int nm_peers_ask_application(struct nm_peers *p, const struct nm_yarn_application_id *id, nm_peer_application_cb_t cb,
@@ -94,5 +100,6 @@ int nm_peers_ask_application(struct nm_peers *p, const struct nm_yarn_applicatio
 
 /* ---- the node's side --------------------------------------------------------------------------- */
 
-/* The protocol, for the server of the node's port: its name, version and table of methods (cm-protocol/ adds it). */
+/* nmd's own protocol on the node's port for containers, version 1 (cm-protocol/ serves it), and its method. */
 #define NM_PEER_PROTOCOL "io.nmd.PeerProtocolPB"
+#define NM_PEER_METHOD_ROOM "getRoom" /* request RoomRequest, answer RoomAnswer of peer.proto */
