@@ -11,6 +11,7 @@
 
 #include "agent/caller.h"
 #include "agent/counters.h"
+#include "agent/types.h"
 
 /* The data that each kind of upstream has. The upstream's folder fills it in. */
 struct nm_upstream {
@@ -97,6 +98,20 @@ void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_met
 /* Calls get() of the view with the query's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
 int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
                               struct nm_problem *ret_problem);
+
+/* ---- the node's room ---------------------------------------------------------------------- */
+
+/* What further containers the node would take, according to the newest round of the policy. */
+struct nm_room {
+    struct nm_resources offered;      /* the node's size */
+    uint64_t guaranteed_memory_bytes; /* part of the size that guaranteed containers have been allocated; containers
+                                         that are ending count */
+    bool admits;                  /* opportunistic containers that fit are admitted at present */
+    uint64_t unused_memory_bytes; /* opportunistic containers that together request less memory would be admitted now,
+                                     by measured use. Containers that already wait for their start come first. */
+    uint32_t queue_length, queue_max; /* opportunistic containers that wait, and their maximum number */
+};
+void nm_manager_get_room(const struct nm_manager *m, struct nm_room *ret);
 
 /* ---- requests of an upstream to the manager ----------------------------------------------- */
 

@@ -340,6 +340,8 @@ void nm_policy_admit_queue(struct nm_round *r)
         r->p->head.due = false;
     if (r->n_queue > 0 && !r->v->queue_head)
         note_queue_reason(r, r->in->views[r->p->queue[0].index], reason, NM_MEMORY);
+    r->v->hold_reason = reason;
+    r->v->room_bytes = nm_policy_room(r, &t.set_aside);
 }
 
 /* Moves the queue reason to the new head after the old head was shed. The new head may be admitted in the

@@ -113,3 +113,32 @@ bool nm_policy_fits(const struct nm_round *r, const struct nm_policy_container *
            (r->s->over_allocation &&
             nm_policy_over_allocation_reason(r, v, set_aside ? set_aside : &nothing, &resource) == NM_REASON_NONE);
 }
+
+/* Returns whether the use of each resource is below this limit. */
+static bool is_below(const struct nm_round *r, const uint64_t limit[NM_RESOURCE_COUNT])
+{
+    return r->used[NM_MEMORY] < limit[NM_MEMORY] && r->used[NM_CPU] < limit[NM_CPU];
+}
+
+static uint64_t plain_room(const struct nm_round *r, const struct nm_resources *set_aside)
+{
+    uint64_t allocated = nm_add_u64(r->allocated[NM_GUARANTEED][NM_MEMORY], r->allocated[NM_OPPORTUNISTIC][NM_MEMORY]);
+    uint64_t used = nm_add_u64(r->used[NM_MEMORY], set_aside->memory_bytes);
+
+    return is_below(r, r->beta) ? nm_sub_u64(r->capacity[NM_MEMORY], NM_MAX(allocated, used)) : 0;
+}
+
+static uint64_t over_allocation_room(const struct nm_round *r, const struct nm_resources *set_aside)
+{
+    uint64_t used = nm_add_u64(r->used[NM_MEMORY], set_aside->memory_bytes);
+
+    return r->s->over_allocation && is_below(r, r->alpha) ? nm_sub_u64(r->beta[NM_MEMORY], used) : 0;
+}
+
+uint64_t nm_policy_room(const struct nm_round *r, const struct nm_resources *set_aside)
+{
+    uint64_t room = NM_MAX(plain_room(r, set_aside), over_allocation_room(r, set_aside));
+    uint64_t beside_surge = nm_sub_u64(r->beta[NM_MEMORY], nm_add_u64(r->used[NM_MEMORY], r->margin));
+
+    return r->margin == 0 ? room : NM_MIN(room, beside_surge);
+}

@@ -362,6 +362,8 @@ bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_conta
 /* Returns the first resource in which v, which does not fit by the plain rule, breaks it. */
 enum nm_resource nm_policy_plain_obstacle(const struct nm_round *r, const struct nm_policy_container *v);
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v);
+/* Returns the largest memory request with which a container with a negligible CPU request would fit. */
+uint64_t nm_policy_room(const struct nm_round *r, const struct nm_resources *set_aside);
 /* Return why v does not fit by the rule that the function's name contains, and the resource concerned.
  * nm_policy_over_allocation_reason() returns NM_REASON_NONE if v fits; nm_policy_plain_reason() is only for a v that
  * does not fit. */

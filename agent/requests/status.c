@@ -237,6 +237,35 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     nm_manager_get_upstream(m, &ret->upstream);
 }
 
+/* ---- room for further containers -------------------------------------------------------------- */
+
+static uint32_t queue_max(const struct nm_manager *m)
+{
+    uint32_t most = m->settings.queue_policy == NM_QUEUE_BY_LENGTH ? m->settings.queue_max_length : UINT32_MAX;
+
+    return NM_MIN(most, m->owners.queue_limit);
+}
+
+void nm_manager_get_room(const struct nm_manager *m, struct nm_room *ret)
+{
+    const struct nm_policy_verdict *v = &m->round.verdict;
+    uint64_t waiting_bytes = 0;
+
+    *ret = (struct nm_room){.offered = m->settings.offered, .queue_max = queue_max(m)};
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_policy_container *c = m->live.views[i];
+
+        if (c->type == NM_GUARANTEED)
+            ret->guaranteed_memory_bytes = nm_add_u64(ret->guaranteed_memory_bytes, c->request.memory_bytes);
+        if (nm_policy_container_is_waiting(c)) {
+            waiting_bytes = nm_add_u64(waiting_bytes, c->request.memory_bytes);
+            ret->queue_length += c->type == NM_OPPORTUNISTIC;
+        }
+    }
+    ret->admits = m->round.decided_usec > 0 && v->hold_reason == NM_REASON_NONE && !m->drain.is_on;
+    ret->unused_memory_bytes = nm_sub_u64(v->room_bytes, waiting_bytes);
+}
+
 /* ---- the upstream --------------------------------------------------------------------------- */
 
 struct nm_registered_upstream {
