@@ -68,6 +68,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/admin-env.c %D%/launch/variables.c %D%/launch/variables.h \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
 	%D%/cm-protocol/cm-containers.c \
+	%D%/cm-protocol/cm-room.c \
 	%D%/cm-protocol/cm-server.c %D%/cm-protocol/cm-server.h \
 	%D%/cm-protocol/cm-start.c \
 	%D%/cm-protocol/key-store.c %D%/cm-protocol/key-store.h \
@@ -84,6 +85,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-prepare.c \
 	%D%/node/node-store.c \
 	%D%/node/node-report.c \
+	%D%/node/node-room.c \
 	%D%/node/node-rest.c \
 	%D%/node/node-start.c \
 	%D%/node/node-state.h \

@@ -145,3 +145,14 @@ void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId 
 {
     (void)record_request(n, NULL, "acknowledge %s\n", name(id));
 }
+
+void nm_yarn_node_get_room(const struct nm_yarn_node *n, struct nm_yarn_node_room *ret)
+{
+    *ret = n->room;
+}
+
+bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running)
+{
+    *ret_running = id->id == n->running;
+    return id->id == n->running || id->id == n->queued;
+}

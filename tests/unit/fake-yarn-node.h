@@ -9,4 +9,6 @@ struct nm_yarn_node {
     char calls[4000];        /* a line for each request */
     int result;              /* result of the next requests */
     struct nm_exception why; /* the exception that belongs to a positive result */
+    struct nm_yarn_node_room room;
+    int64_t queued, running; /* numbers of the containers that the node has; 0: none */
 };

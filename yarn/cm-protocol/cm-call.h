@@ -75,3 +75,7 @@ void nm_cm_reinitialize(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_restart(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_roll_back(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_commit(struct nm_hadoop_call *call, void *userdata);
+
+/* ---- nmd's own protocol: cm-room.c -------------------------------------------------------- */
+
+void nm_cm_room(struct nm_hadoop_call *call, void *userdata);

@@ -10,6 +10,8 @@
 #include "util/loop.h"
 #include "yarn/cm-protocol/cm-call.h"
 #include "yarn/id-messages.h"
+#include "yarn/peer/peer.h"
+#include "yarn/peer/peer.pb-c.h"
 
 /* ---- the server --------------------------------------------------------------------------- */
 
@@ -30,7 +32,14 @@ static const struct nm_hadoop_method methods[] = {
     {"commitLastReInitialization", &hadoop__container_id__descriptor, nm_cm_commit},
 };
 
-static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
+static const struct nm_hadoop_method peer_methods[] = {
+    {NM_PEER_METHOD_ROOM, &peer__room_request__descriptor, nm_cm_room},
+};
+
+static const struct nm_hadoop_protocol protocols[] = {
+    {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)},
+    {NM_PEER_PROTOCOL, 1, peer_methods, NM_ARRAY_SIZE(peer_methods)},
+};
 
 /* Derives the password of the caller's NMToken from the token's identifier. The derivation requires a key that only the
  * ResourceManager and the nodes have. */
@@ -87,7 +96,7 @@ int nm_yarn_cm_server_new(sd_event *event, int listen_fd, struct nm_yarn_keyring
 {
     _cleanup_(nm_yarn_cm_server_freep) struct nm_yarn_cm_server *m = calloc(1, sizeof *m);
     struct nm_hadoop_server_options options = {
-        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = m,
+        .protocols = protocols, .n_protocols = NM_ARRAY_SIZE(protocols), .lookup = look_up, .userdata = m,
         .priority = NM_LOOP_WORK};
     int r;
 

@@ -3,8 +3,9 @@
 
 /*
  * The server of ContainerManagementProtocol on the node's port. Application masters and the ResourceManager send it
- * requests for containers. This code decides whether a caller may make a request, with the keys of keyring.h and the
- * checks of token-check.h. node/node.h carries out the request.
+ * requests for containers. Other nodes ask it for the node's room, with nmd's own protocol (peer/peer.h). This code
+ * decides whether a caller may make a request, with the keys of keyring.h and the checks of token-check.h. node/node.h
+ * carries out the request.
  */
 
 #include <systemd/sd-event.h>

@@ -139,6 +139,18 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_vi
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
                                    const struct nm_yarn_application_id *id, json_t **ret);
 
+/* What further containers the node would take. Memory is in MiB. */
+struct nm_yarn_node_room {
+    int64_t memory_mib, guaranteed_free_memory_mib, unused_memory_mib; /* as in struct nm_room of agent/upstream.h; 0 for
+                                                                          a node that doesn't start containers */
+    int32_t vcores, guaranteed_free_vcores;
+    int32_t queue_length, queue_max;
+    bool admits;
+};
+void nm_yarn_node_get_room(const struct nm_yarn_node *n, struct nm_yarn_node_room *ret);
+/* Returns whether the node has this container, and the container is not being ended. *ret_running: it has started. */
+bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running);
+
 /* ---- the ResourceManager ---------------------------------------------------------------------------------------- */
 
 /* Returns true if the node has containers or files of this application. */
