@@ -36,6 +36,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/conf-xml.c \
 	%D%/conf/defaults.c \
 	%D%/conf/hadoop-names.c \
+	%D%/conf/lending.c %D%/conf/lending.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
 	%D%/conf/proxying.c \
 	%D%/conf/rules.c %D%/conf/rules.h \

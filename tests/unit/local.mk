@@ -32,7 +32,7 @@ hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-pack
 	%D%/test-hadoop-sasl %D%/test-hadoop-token
 yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-become %D%/test-yarn-cm-memory \
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
-	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory \
+	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
 	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
 	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-proxy-asks \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \

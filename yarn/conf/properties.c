@@ -238,6 +238,24 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      FIELD(per_am_heartbeat), "-1", RANGE(-1, INT32_MAX),
      .meaning = "Maximum number of containers that distributed scheduling allocates in one heartbeat of a master. -1: "
                 "no limit."},
+    {"nmd.lending", NM_YARN_LENDING_TEXT, FIELD(lending.text), "off",
+     .meaning = "What the proxy lends to applications that ask for guaranteed containers only, as opportunistic "
+                "containers. allowed: what NMD_LEND of the application requests. overflow: what was not granted for "
+                "this time. percent: at most this share of the containers of each ask. observe: nothing; nmd reports "
+                "what overflow:30 would lend. nmd.lending.user.NAME, nmd.lending.queue.NAME and nmd.lending.type.TYPE "
+                "replace the value for some applications."},
+    {"nmd.lending.types", NM_YARN_LIST, FIELD(lending.types), "MAPREDUCE,SPARK,TEZ",
+     .meaning = "Types of the applications to which anything is lent."},
+    {"nmd.lending.application-max-mb", NM_YARN_NUMBER, FIELD(lending.application_max_mib), "-1", RANGE(-1, INT32_MAX),
+     .meaning = "Maximum memory that is lent to an application at the same time. -1: no limit."},
+    {"nmd.lending.queue-max-mb", NM_YARN_NUMBER, FIELD(lending.queue_max_mib), "-1", RANGE(-1, INT32_MAX),
+     .meaning = "Maximum memory that is lent at the same time to those applications of a queue whose masters run on "
+                "this node. -1: no limit."},
+    {"nmd.lending.node-max-mb", NM_YARN_NUMBER, FIELD(lending.node_max_mib), "-1", RANGE(-1, INT32_MAX),
+     .meaning = "Maximum memory that is lent to an application on one node at the same time. -1: no limit."},
+    {"nmd.lending.central", NM_YARN_BOOL, FIELD(lending.central), "false",
+     .meaning = "true: the proxy may lend without distributed scheduling. Then the ResourceManager places lent "
+                "containers, so all nodes must run nmd: on a Java NodeManager, such a container only waits."},
     {"yarn.resourcemanager.scheduler.address", NM_YARN_ADDRESS, FIELD(scheduler),
      "${yarn.resourcemanager.hostname}:8030", RANGE(1, 65535),
      .meaning = "Address at which the ResourceManager serves application masters. The proxy forwards calls to it."},

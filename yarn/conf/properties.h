@@ -13,6 +13,8 @@
 
 #include <jansson.h>
 
+#include "yarn/conf/lending.h"
+
 enum nm_yarn_type {
     NM_YARN_BOOL,     /* the field is a bool */
     NM_YARN_NUMBER,   /* the field is an int64_t */
@@ -24,6 +26,7 @@ enum nm_yarn_type {
     NM_YARN_TEXT,     /* the field is a char * */
     NM_YARN_LIST,     /* the field is a NULL-terminated char **: words, separated by commas in the file */
     NM_YARN_DIRS,     /* the field is a char **: at least one absolute path that needs no quotes in a shell */
+    NM_YARN_LENDING_TEXT, /* the field is a char *: "observe", or a rule of lending.h */
 };
 
 struct nm_yarn_address {
@@ -104,7 +107,7 @@ struct nm_yarn_settings {
     bool shuffle_drops_cache;
 
     /* The proxy for application masters. */
-    bool proxy;       /* the proxy is enabled; always true if `distributed` is true */
+    bool proxy;       /* the proxy is enabled; always true if `distributed` or `lending.enabled` is true */
     bool distributed; /* the proxy on this node allocates opportunistic containers itself */
     bool fill_nodes;
     struct nm_yarn_address proxy_address;
@@ -119,6 +122,7 @@ struct nm_yarn_settings {
     int64_t amrm_roll_sec;    /* interval between two keys of the proxy's AMRM tokens */
     uint64_t am_expiry_usec;  /* a master that sends no call for this time is considered dead */
     int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */
+    struct nm_yarn_lending lending;
 
     char **values, **sources; /* each key's value, and the file that set it or NULL; in the order of nm_yarn_keys */
     struct nm_config_default *defaults; /* defaults that the cluster's files set for nmd's own keys (defaults.c) */

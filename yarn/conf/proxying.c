@@ -82,7 +82,7 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
     char *message = NULL;
     int r;
 
-    s->proxy |= s->distributed;
+    s->proxy |= s->distributed || s->lending.enabled;
     if (!s->proxy)
         return 0;
     r = check_times(s, &message);

@@ -10,6 +10,7 @@
 #include "util/error.h"
 #include "util/macros.h"
 #include "util/parse.h"
+#include "yarn/conf/lending.h"
 #include "yarn/master-key.h"
 
 #define SHOWN_SIZE 120
@@ -274,12 +275,13 @@ static bool is_without_effect(const char *rest)
     return false;
 }
 
-/* Returns true for names of nmd's own families of keys. defaults.c and sources.c read these keys and check whether each
- * key exists. */
+/* Returns true for names of nmd's own families of keys. defaults.c, sources.c and lending.c read these keys and check
+ * whether each key exists. */
 static bool is_key_of_nmd(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
-                                           OWN "fetch-command."};
+                                           OWN "fetch-command.", OWN "lending.user.", OWN "lending.queue.",
+                                           OWN "lending.type."};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++)
         if (strncmp(name, families[i], strlen(families[i])) == 0)
@@ -378,12 +380,14 @@ static int has_value(const struct nm_yarn_conf *c, const char *name, const char 
     return value ? strcasecmp(text, value) == 0 : *text != '\0';
 }
 
-/* Returns whether the proxy is enabled. Distributed scheduling needs the proxy and implies it. */
+/* Returns whether the proxy is enabled. Distributed scheduling and lending need the proxy and imply it. */
 static int has_proxy(const struct nm_yarn_conf *c)
 {
     int r = has_value(c, NODE "amrmproxy.enabled", "true");
 
-    return r == 0 ? has_value(c, NODE "distributed-scheduling.enabled", "true") : r;
+    if (r == 0)
+        r = has_value(c, NODE "distributed-scheduling.enabled", "true");
+    return r == 0 ? nm_yarn_lending_is_enabled(c) : r;
 }
 
 /* Returns 1 if another property has a value that makes the rule unnecessary. */

@@ -37,6 +37,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     free(s->sources);
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
         nm_yarn_value_done(&nm_yarn_keys[i], s);
+    nm_yarn_lending_done(&s->lending);
     nm_yarn_defaults_free(s->defaults);
     nm_yarn_trackers_free(s->trackers, s->n_trackers);
     nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
@@ -177,6 +178,10 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     }
     if (r == 0) {
+        r = nm_yarn_lending_read(c, s->distributed, &s->lending, &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
+    if (r == 0) {
         r = nm_yarn_proxying_read(c, s, &message);
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     }
@@ -298,6 +303,16 @@ static int add_variable(json_t *array, const struct nm_yarn_variable *v)
                    v->source);
 }
 
+static int add_override(json_t *array, const struct nm_yarn_lending_override *o)
+{
+    _cleanup_free_ char *key = NULL;
+
+    if (asprintf(&key, "%s%s", nm_yarn_lending_prefix(o->source), o->name) < 0)
+        return -1;
+    return add_row(array, key, o->value, "", nm_yarn_lending_allowed, "Replaces nmd.lending for some applications.",
+                   o->file);
+}
+
 /* Adds the values of container-executor.cfg, if that file exists. */
 static int add_executor(json_t *array, const struct nm_yarn_executor *e)
 {
@@ -326,6 +341,8 @@ json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
     }
     for (size_t i = 0; r == 0 && i < s->n_admin_variables; i++)
         r = add_variable(array, &s->admin_variables[i]);
+    for (size_t i = 0; r == 0 && i < s->lending.n_overrides; i++)
+        r = add_override(array, &s->lending.overrides[i]);
     if (r == 0)
         r = add_executor(array, &s->executor_rules);
     if (r < 0) {

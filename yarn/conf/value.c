@@ -245,6 +245,8 @@ int nm_yarn_value_parse(const struct nm_yarn_key *k, const char *text, struct nm
         return parse_list(text, field);
     case NM_YARN_DIRS:
         return parse_dirs(text, field);
+    case NM_YARN_LENDING_TEXT:
+        return nm_yarn_lending_is_value(text) ? take_copy(text, field) : -EINVAL;
     default:
         return parse_address(text, k->min, k->max, field);
     }
@@ -266,6 +268,8 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
     case NM_YARN_DIRS:
         return "absolute paths of directories separated by commas (at most 64), each of up to 512 ASCII characters "
                "without blanks, quotes, $, ` and \\";
+    case NM_YARN_LENDING_TEXT:
+        return nm_yarn_lending_values;
     case NM_YARN_SHARE:
     case NM_YARN_NUMBER:
         (void)snprintf(buf, size, "a number from %" PRId64 " to %" PRId64, k->min, k->max);
@@ -287,6 +291,7 @@ void nm_yarn_value_done(const struct nm_yarn_key *k, struct nm_yarn_settings *s)
     switch (k->type) {
     case NM_YARN_HOST:
     case NM_YARN_TEXT:
+    case NM_YARN_LENDING_TEXT:
         free(*(char **)field);
         *(char **)field = NULL; /* the field of a host may be a part of the field of an address */
         break;
