@@ -100,6 +100,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/distribute-grant.c \
 	%D%/proxy/distribute-known.c \
 	%D%/proxy/distribute-state.h \
+	%D%/proxy/node-rooms.c %D%/proxy/node-rooms.h \
 	%D%/proxy/proxy-store.c %D%/proxy/proxy-store.h \
 	%D%/proxy/local-tokens.c %D%/proxy/local-tokens.h \
 	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \

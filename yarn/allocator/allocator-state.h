@@ -84,6 +84,7 @@ uint64_t nm_yarn_ask_table_outstanding(const struct nm_yarn_ask_table *t);
 struct nm_yarn_recent_placements {
     uint64_t quarter; /* number of the newest quarter, counted from the start of the clock */
     uint32_t count[NM_YARN_RECENT_QUARTERS];
+    int64_t memory_mib[NM_YARN_RECENT_QUARTERS];
 };
 
 struct nm_yarn_candidate {
@@ -91,6 +92,9 @@ struct nm_yarn_candidate {
     uint32_t used;                           /* number of containers placed on the node in this heartbeat */
     struct nm_yarn_recent_placements recent; /* the node's reported queue may not include these placements yet */
     bool blacklisted;
+    struct nm_yarn_alloc_measure measure;
+    bool is_fresh;       /* the measurement may be used in this heartbeat */
+    int64_t claimed_mib; /* memory of placements that the measurement may not include */
 };
 
 struct nm_yarn_candidates {
@@ -116,10 +120,18 @@ void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_
                               uint64_t window_usec, uint64_t now_usec);
 /* Returns how many more containers may be placed on the node in this heartbeat; -1: unknown. */
 int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length);
+/* Returns the unused memory that is left on the node; -1: unknown. */
+int64_t nm_yarn_candidate_unused_mib(const struct nm_yarn_candidate *node);
 /* Counts a container that was placed on the node in the current heartbeat. */
-void nm_yarn_candidate_charge(struct nm_yarn_candidate *node);
+void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib);
+/* Replaces the node's measurement. */
+void nm_yarn_candidate_measure(struct nm_yarn_candidate *node, const struct nm_yarn_alloc_measure *measure,
+                               uint64_t window_usec, uint64_t now_usec);
 
 /* ---- choose-node.c ----------------------------------------------------------------------------- */
+
+/* Returns the size of a container for an ask of this size. */
+struct nm_yarn_alloc_size nm_yarn_normal_size(const struct nm_yarn_alloc_limits *l, struct nm_yarn_alloc_size size);
 
 /* Chooses the node for the next container of one ask, and determines the rule by which the node was chosen. Returns
  * NULL if no node can take the container in this heartbeat. Fills *ret_why, except for the time that the ask has

@@ -45,6 +45,18 @@ int nm_yarn_allocator_set_nodes(struct nm_yarn_allocator *a, const struct nm_yar
     return nm_yarn_candidates_set(&a->nodes, nodes, n);
 }
 
+void nm_yarn_allocator_measure(struct nm_yarn_allocator *a, uint64_t now_usec, nm_yarn_alloc_look_up_t look_up,
+                               void *userdata)
+{
+    for (size_t i = 0; i < a->nodes.n; i++) {
+        struct nm_yarn_candidate *node = &a->nodes.list[i];
+        struct nm_yarn_alloc_measure measure = {};
+
+        look_up(userdata, &node->is, &measure);
+        nm_yarn_candidate_measure(node, &measure, a->limits.window_usec, now_usec);
+    }
+}
+
 /* ---- asks --------------------------------------------------------------------------------------- */
 
 static int blacklist(struct nm_yarn_allocator *a, const char *host)
@@ -78,24 +90,6 @@ int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_allo
 
 /* ---- a heartbeat --------------------------------------------------------------------------------- */
 
-/* Limits the value to the range least..most. The result is a multiple of the increment if the range contains one. */
-static int64_t normalise(int64_t value, int64_t least, int64_t most, int64_t increment)
-{
-    int64_t v = NM_MAX(value, least), up;
-
-    if (increment > 0 && v % increment > 0 && !__builtin_add_overflow(v, increment - v % increment, &up))
-        v = up;
-    return NM_MIN(v, most);
-}
-
-static struct nm_yarn_alloc_size normal_size(const struct nm_yarn_alloc_limits *l, struct nm_yarn_alloc_size size)
-{
-    return (struct nm_yarn_alloc_size){
-        normalise(size.memory_mib, l->min.memory_mib, l->max.memory_mib, l->increment.memory_mib),
-        (int32_t)normalise(size.vcores, l->min.vcores, l->max.vcores, l->increment.vcores),
-    };
-}
-
 /* Returns true if the i-th ask got a container. *gone: it was the last container of the ask, so the ask was removed. */
 static bool place_container(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
                             bool *gone)
@@ -109,12 +103,12 @@ static bool place_container(struct nm_yarn_allocator *a, size_t i, uint64_t now_
     why.waited_usec = nm_sub_u64(now_usec, ask->since_usec);
     *ret = (struct nm_yarn_placement){
         .node = &node->is,
-        .size = normal_size(&a->limits, ask->size),
+        .size = nm_yarn_normal_size(&a->limits, ask->size),
         .priority = ask->priority,
         .request_id = ask->request_id,
         .why = why,
     };
-    nm_yarn_candidate_charge(node);
+    nm_yarn_candidate_charge(node, ret->size.memory_mib);
     a->placed_by_rule[why.rule]++;
     *gone = nm_yarn_ask_table_charge(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
                                      why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);

@@ -15,14 +15,21 @@
  * The asks take turns by priority, then by id and size. A smaller number means a higher priority, as in the
  * ResourceManager; the allocator in Java's NodeManager uses the opposite order. A container is placed on a named host
  * if possible, otherwise in a named rack, otherwise on any node. A rack or "*" that doesn't relax locality is not used.
- * Among several nodes, the node with the fewest containers of this heartbeat is chosen. Among equal nodes, the least
- * loaded is chosen: the first in the ResourceManager's order. As in Java, the rules for a rack and for "any node"
+ * Among several nodes, the node with the fewest containers of this heartbeat is chosen. Among equal nodes, the one with
+ * the most measured unused memory is chosen, and without measurements the least loaded: the first in the
+ * ResourceManager's order. As in Java, the rules for a rack and for "any node"
  * use each host only once in a heartbeat. nm_yarn_alloc_limits.fill removes this restriction.
  *
  * The ResourceManager leaves full nodes out of its list, but it doesn't report how much room the listed nodes have. It
  * is informed of a placement only by the node's next heartbeat. So if `fill` is true, at most queue_length containers
  * are placed within window_usec on a node that hasn't reported its room. If `fill` is false, only room that the node
  * has reported counts.
+ *
+ * Nodes can say themselves how much room they have, by the measured use of their memory (nm_yarn_alloc_measure). If a
+ * node's room is known, a container that doesn't fit is placed there only if no other node can take it, because it would
+ * wait in the node's queue. A container that is lent (limits.lends) is not placed there at all: it should use what is
+ * unused now, and its master doesn't know that it may wait. For the same reason a lent container is placed only on nodes
+ * that run nmd: other NodeManagers start opportunistic containers only in room that is not allocated.
  *
  * The limits below restrict the memory that one master can use, and the time that a heartbeat takes.
  */
@@ -80,12 +87,30 @@ struct nm_yarn_alloc_node {
     int32_t room; /* how many more containers the node's queue takes, as reported by the node; -1: unknown */
 };
 
+enum nm_yarn_alloc_kind { NM_YARN_ALLOC_UNKNOWN, NM_YARN_ALLOC_NMD, NM_YARN_ALLOC_OTHER };
+
+/* Time for which a measurement is used. */
+#define NM_YARN_ALLOC_FRESH_USEC (15 * NM_USEC_PER_SEC)
+
+/* What a node has said itself. */
+struct nm_yarn_alloc_measure {
+    enum nm_yarn_alloc_kind kind;
+    bool awaited; /* the node was asked a short time ago, and its answer is awaited */
+    bool measured; /* the next members are valid */
+    bool admits;   /* the node starts opportunistic containers that fit */
+    int64_t unused_memory_mib;
+    uint64_t at_usec; /* time of the measurement, by the clock of nm_yarn_allocator_allocate() */
+};
+
 struct nm_yarn_alloc_limits {
     struct nm_yarn_alloc_size min, max, increment; /* an increment of 0 means no rounding */
     int32_t per_heartbeat;                         /* maximum number of containers; <= 0: NM_YARN_ALLOC_HEARTBEAT_MAX */
     bool fill;            /* place several containers on one host in one heartbeat if it has room */
     int32_t queue_length; /* with fill: length of each node's queue; 0: unknown, only reported room counts */
     uint64_t window_usec; /* time (plus up to a quarter) after which the ResourceManager's list includes a placement */
+    bool lends;           /* the containers are lent to their application */
+    bool lends_to_unknown; /* with lends: a node whose room isn't known may get containers, unless its answer is awaited
+                              or it is known that it doesn't run nmd */
 };
 
 enum nm_yarn_alloc_rule {
@@ -103,6 +128,11 @@ enum nm_yarn_skip_reason {
     NM_YARN_SKIP_USED,       /* the node already has a container of this heartbeat, and may have only one */
     NM_YARN_SKIP_FULL,       /* the node has no room, according to the available data */
     NM_YARN_SKIP_BUSIER,     /* the node has more containers of this heartbeat than the chosen node */
+    NM_YARN_SKIP_OTHER_KIND,   /* the node runs another NodeManager, and the container is lent */
+    NM_YARN_SKIP_UNANSWERED,   /* the node has not said lately that it has room, and the container is lent */
+    NM_YARN_SKIP_NOT_ADMITTING, /* the node starts no opportunistic containers at present, as it says itself */
+    NM_YARN_SKIP_NO_MEMORY,     /* the node has too little unused memory for the container, as it says itself */
+    NM_YARN_SKIP_LESS_MEMORY,   /* the node has less unused memory than the chosen node, or unknown unused memory */
     NM_YARN_N_SKIP_REASONS,
 };
 
@@ -135,6 +165,13 @@ void nm_yarn_allocator_set_limits(struct nm_yarn_allocator *a, const struct nm_y
 /* Replaces the list of nodes. Leaves out a node whose host is already in the list, or whose name or port is invalid. On
  * failure, the former list is kept. */
 int nm_yarn_allocator_set_nodes(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_node *nodes, size_t n);
+
+/* Asks for the newest measurement of each listed node. Must be called before a heartbeat and after
+ * nm_yarn_allocator_set_limits(); without a call, the former measurements hold. */
+typedef void (*nm_yarn_alloc_look_up_t)(void *userdata, const struct nm_yarn_alloc_node *node,
+                                        struct nm_yarn_alloc_measure *ret);
+void nm_yarn_allocator_measure(struct nm_yarn_allocator *a, uint64_t now_usec, nm_yarn_alloc_look_up_t look_up,
+                               void *userdata);
 
 /*
  * Applies one request to the table. Returns 0, -errno, or one of the two outcomes above. After such an outcome, the
@@ -169,7 +206,7 @@ struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allo
 
 /* ---- reasons in plain words: placement-reason.c -------------------------------------------------------- */
 
-#define NM_YARN_WHY_SIZE 1536
+#define NM_YARN_WHY_SIZE 2048
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule); /* "node-local", "rack-local", "any" */
 const char *nm_yarn_skip_reason_name(enum nm_yarn_skip_reason reason); /* name of a JSON member: "other_partition" */

@@ -4,10 +4,33 @@
 
 #include "yarn/allocator/allocator-state.h"
 
+/* ---- sizes -------------------------------------------------------------------------------------- */
+
+/* Limits the value to the range least..most. The result is a multiple of the increment if the range contains one. */
+static int64_t normalise(int64_t value, int64_t least, int64_t most, int64_t increment)
+{
+    int64_t v = NM_MAX(value, least), up;
+
+    if (increment > 0 && v % increment > 0 && !__builtin_add_overflow(v, increment - v % increment, &up))
+        v = up;
+    return NM_MIN(v, most);
+}
+
+struct nm_yarn_alloc_size nm_yarn_normal_size(const struct nm_yarn_alloc_limits *l, struct nm_yarn_alloc_size size)
+{
+    return (struct nm_yarn_alloc_size){
+        normalise(size.memory_mib, l->min.memory_mib, l->max.memory_mib, l->increment.memory_mib),
+        (int32_t)normalise(size.vcores, l->min.vcores, l->max.vcores, l->increment.vcores),
+    };
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------- */
+
 struct view {
     const struct nm_yarn_ask_entry *ask;
     const struct nm_yarn_alloc_limits *limits;
     enum nm_yarn_alloc_rule rule;
+    int64_t memory_mib; /* of the container */
     bool named[NM_YARN_ALLOC_NODES_MAX]; /* the nodes that the current rule allows, by index */
 };
 
@@ -19,6 +42,23 @@ static void set_rule(struct view *v, const struct nm_yarn_candidates *nodes, enu
         nm_yarn_candidates_mark_hosts(nodes, &v->ask->hosts, v->named);
     else if (rule == NM_YARN_ALLOC_RACK_LOCAL)
         nm_yarn_candidates_mark_racks(nodes, &v->ask->racks, v->named);
+}
+
+/* Returns the reason why a container would have to wait on the node, by what the node has said itself. */
+static enum nm_yarn_skip_reason why_wait(const struct view *v, const struct nm_yarn_candidate *node)
+{
+    if (node->is_fresh && !node->measure.admits)
+        return NM_YARN_SKIP_NOT_ADMITTING;
+    if (node->is_fresh && nm_yarn_candidate_unused_mib(node) < v->memory_mib)
+        return NM_YARN_SKIP_NO_MEMORY;
+    return NM_YARN_N_SKIP_REASONS;
+}
+
+/* Returns whether a lent container must not be placed on the node, because the node has not said lately that it has
+ * room. */
+static bool is_unanswered(const struct view *v, const struct nm_yarn_candidate *node)
+{
+    return !node->is_fresh && (node->measure.awaited || !v->limits->lends_to_unknown);
 }
 
 /* Returns the reason why the node can't be chosen, or NM_YARN_N_SKIP_REASONS if it can be chosen. Reasons that don't
@@ -33,10 +73,30 @@ static enum nm_yarn_skip_reason why_not(const struct view *v, const struct nm_ya
         return NM_YARN_SKIP_OTHER_PARTITION;
     if (!named)
         return NM_YARN_SKIP_ELSEWHERE;
+    if (v->limits->lends && node->measure.kind == NM_YARN_ALLOC_OTHER)
+        return NM_YARN_SKIP_OTHER_KIND;
+    if (v->limits->lends && is_unanswered(v, node))
+        return NM_YARN_SKIP_UNANSWERED;
     room = nm_yarn_candidate_room(node, v->limits->fill ? v->limits->queue_length : 0);
     if (v->rule != NM_YARN_ALLOC_NODE_LOCAL && node->used > 0 && (!v->limits->fill || room < 0))
         return NM_YARN_SKIP_USED;
-    return room == 0 ? NM_YARN_SKIP_FULL : NM_YARN_N_SKIP_REASONS;
+    if (room == 0)
+        return NM_YARN_SKIP_FULL;
+    return v->limits->lends ? why_wait(v, node) : NM_YARN_N_SKIP_REASONS;
+}
+
+/* Returns why the node `a` is worse than the node `b`, or NM_YARN_N_SKIP_REASONS if it isn't. Both can be chosen. */
+static enum nm_yarn_skip_reason why_worse(const struct view *v, const struct nm_yarn_candidate *a,
+                                          const struct nm_yarn_candidate *b)
+{
+    const enum nm_yarn_skip_reason wait_a = why_wait(v, a), wait_b = why_wait(v, b);
+
+    if ((wait_a == NM_YARN_N_SKIP_REASONS) != (wait_b == NM_YARN_N_SKIP_REASONS))
+        return wait_a;
+    if (a->used != b->used)
+        return a->used > b->used ? NM_YARN_SKIP_BUSIER : NM_YARN_N_SKIP_REASONS;
+    return nm_yarn_candidate_unused_mib(a) < nm_yarn_candidate_unused_mib(b) ? NM_YARN_SKIP_LESS_MEMORY
+                                                                             : NM_YARN_N_SKIP_REASONS;
 }
 
 static struct nm_yarn_candidate *best_of(const struct nm_yarn_candidates *nodes, const struct view *v)
@@ -44,7 +104,7 @@ static struct nm_yarn_candidate *best_of(const struct nm_yarn_candidates *nodes,
     struct nm_yarn_candidate *best = NULL;
 
     for (size_t i = 0; i < nodes->n; i++)
-        if (v->named[i] && (!best || nodes->list[i].used < best->used) &&
+        if (v->named[i] && (!best || why_worse(v, best, &nodes->list[i]) != NM_YARN_N_SKIP_REASONS) &&
             why_not(v, &nodes->list[i], true) == NM_YARN_N_SKIP_REASONS)
             best = &nodes->list[i];
     return best;
@@ -64,6 +124,8 @@ static void explain_choice(const struct nm_yarn_candidates *nodes, const struct 
     for (const struct nm_yarn_candidate *node = nodes->list; node < chosen; node++) {
         enum nm_yarn_skip_reason reason = why_not(v, node, v->named[node - nodes->list]);
 
+        if (reason == NM_YARN_N_SKIP_REASONS)
+            reason = why_worse(v, node, chosen);
         why.skipped[reason == NM_YARN_N_SKIP_REASONS ? NM_YARN_SKIP_BUSIER : reason]++;
     }
     *ret = why;
@@ -79,6 +141,7 @@ struct nm_yarn_candidate *nm_yarn_choose_candidate(const struct nm_yarn_candidat
 
     v.ask = ask;
     v.limits = limits;
+    v.memory_mib = nm_yarn_normal_size(limits, ask->size).memory_mib;
     for (enum nm_yarn_alloc_rule rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++) {
         struct nm_yarn_candidate *best;
 

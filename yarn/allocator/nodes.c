@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+/* Limit of the memory with which a container is counted, so that sums don't overflow. */
+#define MEMORY_MIB_MAX (INT64_C(1) << 40)
+
 static void node_done(struct nm_yarn_candidate *node)
 {
     free((char *)node->is.host);
@@ -75,8 +78,11 @@ static int add(struct nm_yarn_candidates *nodes, const struct nm_yarn_candidates
     if (r < 0)
         return r;
     before = find(former, from->host);
-    if (before)
+    if (before) {
         node->recent = before->recent;
+        node->measure = before->measure;
+        node->claimed_mib = before->claimed_mib;
+    }
     nodes->n++;
     return 0;
 }
@@ -178,15 +184,24 @@ static void advance_quarter(struct nm_yarn_recent_placements *r, uint64_t quarte
 {
     if (quarter < r->quarter || quarter - r->quarter >= NM_YARN_RECENT_QUARTERS)
         *r = (struct nm_yarn_recent_placements){.quarter = quarter};
-    while (r->quarter < quarter)
-        r->count[++r->quarter % NM_YARN_RECENT_QUARTERS] = 0;
+    while (r->quarter < quarter) {
+        const size_t i = ++r->quarter % NM_YARN_RECENT_QUARTERS;
+
+        r->count[i] = 0;
+        r->memory_mib[i] = 0;
+    }
+}
+
+static uint64_t quarter_of(uint64_t now_usec, uint64_t window_usec)
+{
+    return now_usec / NM_MAX(window_usec / (NM_YARN_RECENT_QUARTERS - 1), UINT64_C(1));
 }
 
 void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *blacklist,
                               uint64_t window_usec,
                               uint64_t now_usec)
 {
-    uint64_t quarter = now_usec / NM_MAX(window_usec / (NM_YARN_RECENT_QUARTERS - 1), UINT64_C(1));
+    uint64_t quarter = quarter_of(now_usec, window_usec);
 
     for (size_t i = 0; i < nodes->n; i++) {
         struct nm_yarn_candidate *node = &nodes->list[i];
@@ -194,7 +209,27 @@ void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_
         node->used = 0;
         node->blacklisted = nm_yarn_ask_names_find(blacklist, node->is.host) != NULL;
         advance_quarter(&node->recent, quarter);
+        node->is_fresh = node->measure.measured && now_usec >= node->measure.at_usec &&
+                         now_usec - node->measure.at_usec < NM_YARN_ALLOC_FRESH_USEC;
     }
+}
+
+/* A new measurement doesn't include the newest placements, because their containers arrive at the node later. */
+void nm_yarn_candidate_measure(struct nm_yarn_candidate *node, const struct nm_yarn_alloc_measure *measure,
+                               uint64_t window_usec, uint64_t now_usec)
+{
+    advance_quarter(&node->recent, quarter_of(now_usec, window_usec));
+    if (measure->at_usec != node->measure.at_usec) {
+        node->claimed_mib = 0;
+        for (size_t i = 0; i < NM_YARN_RECENT_QUARTERS; i++)
+            node->claimed_mib += node->recent.memory_mib[i];
+    }
+    node->measure = *measure;
+}
+
+int64_t nm_yarn_candidate_unused_mib(const struct nm_yarn_candidate *node)
+{
+    return node->is_fresh ? NM_MAX(node->measure.unused_memory_mib - node->claimed_mib, (int64_t)0) : -1;
 }
 
 int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length)
@@ -208,8 +243,12 @@ int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t que
     return NM_MAX(room, (int64_t)0);
 }
 
-void nm_yarn_candidate_charge(struct nm_yarn_candidate *node)
+void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib)
 {
+    const size_t i = node->recent.quarter % NM_YARN_RECENT_QUARTERS;
+
     node->used++;
-    node->recent.count[node->recent.quarter % NM_YARN_RECENT_QUARTERS]++;
+    node->recent.count[i]++;
+    node->recent.memory_mib[i] += NM_MIN(memory_mib, MEMORY_MIB_MAX);
+    node->claimed_mib += NM_MIN(memory_mib, MEMORY_MIB_MAX);
 }

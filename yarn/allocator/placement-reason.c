@@ -15,6 +15,11 @@ static const struct skip_words {
     [NM_YARN_SKIP_USED] = {"used", "with a container from the same heartbeat (at most one per host)"},
     [NM_YARN_SKIP_FULL] = {"full", "with a full queue, as far as this node knows"},
     [NM_YARN_SKIP_BUSIER] = {"busier", "with more containers from the same heartbeat"},
+    [NM_YARN_SKIP_OTHER_KIND] = {"other_kind", "with another NodeManager, where a lent container would only wait"},
+    [NM_YARN_SKIP_UNANSWERED] = {"unanswered", "that had not answered how much memory was unused"},
+    [NM_YARN_SKIP_NOT_ADMITTING] = {"not_admitting", "where no opportunistic container was started at that time"},
+    [NM_YARN_SKIP_NO_MEMORY] = {"no_memory", "with too little unused memory"},
+    [NM_YARN_SKIP_LESS_MEMORY] = {"less_memory", "with less, or unknown, unused memory"},
 };
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule)

@@ -132,7 +132,22 @@ static int32_t queue_length(const struct nm_distribute *d)
 void nm_distribute_check_queues(struct nm_distribute *d)
 {
     d->limits.queue_length = queue_length(d);
+    d->limits.lends = d->m->lends;
+    d->limits.lends_to_unknown = d->m->context->settings->lending.central;
     nm_yarn_allocator_set_limits(d->allocator, &d->limits);
+}
+
+static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struct nm_yarn_alloc_measure *ret)
+{
+    const struct nm_distribute *d = userdata;
+    const struct nm_peer_caller caller = {.attempt = d->m->attempt, .submitter = d->m->submitter};
+
+    nm_node_rooms_look_up(d->m->context->rooms, &caller, node->host, node->port, ret);
+}
+
+void nm_distribute_measure(struct nm_distribute *d, uint64_t realtime_usec)
+{
+    nm_yarn_allocator_measure(d->allocator, realtime_usec, look_up, d);
 }
 
 static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)

@@ -101,12 +101,12 @@ static bool is_name(const char *text)
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
-/* Checks an entry. An entry with the maximum number is refused, because no newer entry could have a higher number. */
+/* Checks an entry. An nmd with fewer reasons may have written it. An entry with the maximum number is refused, because no newer entry could have a higher number. */
 static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
     return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
            nm_yarn_is_container(m->container) && nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) &&
-           is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_N_SKIP_REASONS;
+           is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed <= NM_YARN_N_SKIP_REASONS;
 }
 
 static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placement_log *all)
@@ -125,7 +125,7 @@ static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placem
     *why = (struct nm_yarn_alloc_why){.rule = (enum nm_yarn_alloc_rule)m->rule, .listed = (uint16_t)m->listed,
                                       .position = (uint16_t)m->position, .hosts = m->hosts, .racks = m->racks,
                                       .waited_usec = m->waited_usec};
-    for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++)
+    for (size_t i = 0; i < m->n_passed; i++)
         why->skipped[i] = (uint16_t)m->passed[i];
     if (m->number >= all->count)
         all->count = m->number + 1;

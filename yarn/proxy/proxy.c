@@ -360,6 +360,15 @@ static int open_stats(struct nm_yarn_proxy *p)
     return 0;
 }
 
+static int open_peers(struct nm_yarn_proxy *p)
+{
+    const struct nm_peers_params params = {.event = p->context.event, .settings = p->context.settings,
+                                           .signer = &p->context.signer};
+    int r = nm_peers_new(&params, &p->context.peers);
+
+    return r < 0 ? r : nm_node_rooms_new(p->context.peers, &p->context.rooms);
+}
+
 int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_proxy **ret, char **ret_message)
 {
     _cleanup_(nm_yarn_proxy_freep) struct nm_yarn_proxy *p = calloc(1, sizeof *p);
@@ -374,8 +383,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     if (r == 0)
         r = open_stats(p);
     if (r == 0)
-        r = nm_peers_new(&(struct nm_peers_params){params->event, params->settings, &p->context.signer},
-                         &p->context.peers);
+        r = open_peers(p);
     if (r == 0)
         r = begin_keys(p);
     if (r == 0)
@@ -400,6 +408,7 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
         return NULL;
     nm_pipelines_free(p->pipelines); /* this answers all calls, so it must precede the end of the server */
     nm_hadoop_server_free(p->server);
+    nm_node_rooms_free(p->context.rooms);
     nm_peers_free(p->context.peers);
     sd_event_source_disable_unref(p->timer);
     nm_yarn_proxy_stats_free(p->context.stats);

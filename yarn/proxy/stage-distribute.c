@@ -37,13 +37,16 @@ static bool is_repeated(const struct nm_distribute *d, const Masters__AllocateRe
 static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t response_id, Masters__Container ***ret,
                      size_t *ret_n)
 {
+    const uint64_t now = nm_realtime_usec();
     const struct nm_yarn_placement *placements;
     Masters__Container **list;
     size_t n;
     int r;
 
     nm_distribute_check_queues(d);
-    r = nm_yarn_allocator_allocate(d->allocator, nm_realtime_usec(), &placements, &n);
+    if (nm_yarn_allocator_figures(d->allocator).outstanding > 0)
+        nm_distribute_measure(d, now);
+    r = nm_yarn_allocator_allocate(d->allocator, now, &placements, &n);
     list = r == 0 ? nm_arena_alloc(&c->arena, (n + 1) * sizeof *list) : NULL;
     if (!list)
         return r < 0 ? r : -ENOMEM;

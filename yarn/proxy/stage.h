@@ -19,6 +19,7 @@
 #include "yarn/exceptions.h"
 #include "yarn/ids.h"
 #include "yarn/peer/peer.h"
+#include "yarn/proxy/node-rooms.h"
 #include "yarn/proxy/proxy-store.h"
 #include "yarn/proxy/masters.pb-c.h"
 #include "yarn/proxy/proxy-stats.h"
@@ -41,6 +42,7 @@ struct nm_stage_context {
     struct nm_yarn_proxy_stats *stats;
     void (*report_cb)(int level, const char *sentence);
     struct nm_peers *peers; /* calls to other nodes, and to the ResourceManager's port for clients */
+    struct nm_node_rooms *rooms;
     unsigned scheduler; /* number of changes to another ResourceManager; selects the one to use */
 };
 
