@@ -34,7 +34,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
 	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
 	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
-	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-proxy-asks \
+	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer %D%/test-yarn-proxy-asks \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
@@ -145,7 +145,7 @@ $(call fixture,fake-manager,messages)
 $(call fixture,fake-netlink,link-failures)
 $(call fixture,fake-nmd,client)
 $(call fixture,fake-processes,cgroup-procs cgroup-signal cgroup-pass netprio-probe)
-$(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol)
+$(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol yarn-peer yarn-node-rooms)
 $(call fixture,failing-launch launch-fixture,launch-failures launch-nmd-failures session-failures)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
 $(call fixture,health-fixture,health health-script)

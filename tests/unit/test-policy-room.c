@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Use of freed resources: paused containers are resumed, and opportunistic containers are killed or paused to make room
- * for guaranteed containers. */
+ * for guaranteed containers. Also the room that a verdict publishes. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -459,6 +459,92 @@ static void test_no_container_is_killed_if_the_node_offers_less(void **state)
     assert_int_equal(node_action(n, waits)->type, NM_ACTION_ADMIT);
 }
 
+/* ---- the room that is published -------------------------------------------------------------- */
+
+struct room_case {
+    double guaranteed, guaranteed_use, opportunistic, paused, system, cpu;
+    bool over_allocation, surges;
+};
+
+/* Returns a node in this state, after a round. */
+static struct node *node_with_room(const struct room_case *c)
+{
+    struct nm_policy_memory memory = {};
+    struct node *n;
+
+    assert_int_equal(node_setup((void **)&n), 0);
+    n->settings.over_allocation = c->over_allocation;
+    if (c->surges) {
+        n->settings.margin_usec = SECONDS(3600);
+        memory.margin = (struct nm_policy_margin){n->in.now_usec + SECONDS(600), SECONDS(600), 900};
+        nm_policy_set_memory(n->policy, &memory);
+    }
+    n->system_memory = c->system;
+    if (c->guaranteed > 0)
+        node_use(node_run(n, G, c->guaranteed, 1), c->guaranteed_use, c->cpu);
+    if (c->opportunistic > 0)
+        (void)node_run(n, O, c->opportunistic, 1);
+    if (c->paused > 0)
+        node_paused(n, c->paused, 0)->user_paused = true;
+    node_sample(n);
+    return n;
+}
+
+static bool is_admitted_beside(const struct room_case *c, uint64_t memory_bytes)
+{
+    struct node *n = node_with_room(c);
+    struct nm_policy_container *v = node_queue(n, O, 0, 0);
+    bool admitted;
+
+    v->request.memory_bytes = memory_bytes;
+    node_change(n);
+    admitted = node_action(n, v) != NULL;
+    (void)node_teardown((void **)&n);
+    return admitted;
+}
+
+/* A container that requests exactly the room is admitted, and one that requests a byte more is not. */
+static void test_the_published_room_is_what_would_be_admitted(void **state)
+{
+    static const struct room_case cases[] = {
+        {0, 0, 0, 0, 0, 0, true, false},      {50, 10, 0, 0, 0, 10, true, false},  {90, 10, 0, 0, 5, 10, true, false},
+        {100, 10, 0, 0, 0, 10, true, false},  {50, 50, 20, 0, 0, 10, true, false}, {50, 79, 0, 0, 0, 10, true, false},
+        {40, 20, 40, 10, 0, 10, true, false}, {60, 20, 10, 0, 0, 10, true, true},  {100, 90, 0, 0, 0, 10, true, false},
+        {50, 10, 0, 0, 0, 10, false, false},  {60, 10, 30, 0, 0, 10, false, false}, {60, 10, 0, 0, 0, 85, true, false},
+        {100, 10, 0, 0, 0, 96, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct node *n = node_with_room(&cases[i]);
+        const uint64_t room = n->verdict.room_bytes;
+        const enum nm_reason hold = n->verdict.hold_reason;
+
+        (void)node_teardown((void **)&n);
+        if (hold == NM_REASON_NONE && is_admitted_beside(&cases[i], room) != (room > 0))
+            fail_msg("case %zu: a container of the size of the room (%llu) is not admitted", i,
+                     (unsigned long long)room);
+        if (is_admitted_beside(&cases[i], room + 1))
+            fail_msg("case %zu: there is more room than %llu", i, (unsigned long long)room);
+    }
+}
+
+static void test_the_reason_that_holds_all_containers_is_published(void **state)
+{
+    struct node *n = *state;
+
+    node_sample(n);
+    assert_int_equal(n->verdict.hold_reason, NM_REASON_NONE);
+    assert_int_equal(n->verdict.room_bytes, 100 * PERCENT_MEMORY); /* by the plain rule, also above beta */
+    n->in.draining = true;
+    node_change(n);
+    assert_int_equal(n->verdict.hold_reason, NM_REASON_DRAINING);
+    n->in.draining = false;
+    n->in.now_usec += SECONDS(60);
+    node_change(n);
+    assert_int_equal(n->verdict.hold_reason, NM_REASON_NO_SAMPLE);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -483,6 +569,8 @@ int main(void)
         WITH_NODE(test_the_kill_budget_does_not_limit_kills_for_guaranteed_containers),
         WITH_NODE(test_room_for_guaranteed_containers_is_made_if_over_allocation_is_off),
         WITH_NODE(test_without_a_sample_no_room_is_made_for_guaranteed_containers),
+        cmocka_unit_test(test_the_published_room_is_what_would_be_admitted),
+        WITH_NODE(test_the_reason_that_holds_all_containers_is_published),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,11 +58,15 @@ struct fixture {
     size_t n_list;
     uint32_t used[N_HOSTS];
     uint64_t placed_usec[N_HOSTS][4096]; /* the times of placements, with the oldest one first */
+    int64_t placed_mib[N_HOSTS][4096];
     size_t n_placed[N_HOSTS];
+    struct nm_yarn_alloc_measure measures[N_HOSTS];
+    uint64_t counted_usec[N_HOSTS]; /* time of the measurement to which `claimed_mib` belongs */
+    int64_t claimed_mib[N_HOSTS];
 };
 
 struct totals {
-    uint64_t placed[NM_YARN_ALLOC_N_RULES], second_on_host, restored, full;
+    uint64_t placed[NM_YARN_ALLOC_N_RULES], second_on_host, restored, full, lent, refused_lent, waits;
 };
 static struct totals totals;
 
@@ -195,8 +199,11 @@ static void new_list(struct fixture *w)
     }
     /* The placements on a host are no longer counted when the host is removed from the list. */
     for (int h = 0; h < N_HOSTS; h++)
-        if (!is_listed(w, h))
+        if (!is_listed(w, h)) {
             w->n_placed[h] = 0;
+            w->counted_usec[h] = 0;
+            w->claimed_mib[h] = 0;
+        }
     CHECK(w, nm_yarn_allocator_set_nodes(w->a, nodes, n) == 0);
     CHECK(w, nm_yarn_allocator_set_nodes(w->twin, nodes, n) == 0);
 }
@@ -211,30 +218,101 @@ static void new_limits(struct fixture *w)
         .fill = one_in(w, 2),
         .queue_length = (int32_t)random_number(w, 7),
         .window_usec = 1500000,
+        .lends = one_in(w, 3),
+        .lends_to_unknown = one_in(w, 2),
     };
     nm_yarn_allocator_set_limits(w->a, &w->limits);
     nm_yarn_allocator_set_limits(w->twin, &w->limits);
+}
+
+static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struct nm_yarn_alloc_measure *ret)
+{
+    const struct fixture *w = userdata;
+
+    *ret = w->measures[node->host[1] - '0'];
+}
+
+/* Some nodes say something new. */
+static void measure_some(struct fixture *w)
+{
+    for (int h = 0; h < N_HOSTS; h++)
+        if (one_in(w, 3))
+            w->measures[h] = (struct nm_yarn_alloc_measure){
+                .kind = (enum nm_yarn_alloc_kind)random_number(w, 3), .awaited = one_in(w, 2),
+                .measured = !one_in(w, 4), .admits = !one_in(w, 4),
+                .unused_memory_mib = 1024 * (int64_t)random_number(w, 8), .at_usec = w->now_usec};
+}
+
+static bool is_recent(const struct fixture *w, uint64_t usec)
+{
+    const uint64_t quarter = w->limits.window_usec / 4;
+
+    return w->now_usec / quarter - usec / quarter <= 4;
+}
+
+static void tell_both(struct fixture *w)
+{
+    measure_some(w);
+    nm_yarn_allocator_measure(w->a, w->now_usec, look_up, w);
+    nm_yarn_allocator_measure(w->twin, w->now_usec, look_up, w);
+    for (size_t k = 0; k < w->n_list; k++) {
+        const int h = w->list[k].host;
+
+        if (w->measures[h].at_usec == w->counted_usec[h])
+            continue;
+        w->counted_usec[h] = w->measures[h].at_usec;
+        w->claimed_mib[h] = 0;
+        for (size_t i = 0; i < w->n_placed[h]; i++)
+            w->claimed_mib[h] += is_recent(w, w->placed_usec[h][i]) ? w->placed_mib[h][i] : 0;
+    }
 }
 
 /* ---- expected placements --------------------------------------------------------------------------- */
 
 static int64_t room_of(const struct fixture *w, const struct listed *l)
 {
-    const uint64_t quarter = w->limits.window_usec / 4;
     int64_t most = l->room >= 0 ? l->room : w->limits.fill && w->limits.queue_length > 0 ? w->limits.queue_length : -1;
 
     if (most < 0)
         return -1;
     for (size_t i = 0; i < w->n_placed[l->host]; i++)
-        most -= w->now_usec / quarter - w->placed_usec[l->host][i] / quarter <= 4;
+        most -= is_recent(w, w->placed_usec[l->host][i]);
     return most > 0 ? most : 0;
 }
 
-static bool is_allowed(const struct fixture *w, const struct wanted *want, const struct listed *l, int rule)
+static bool is_fresh(const struct fixture *w, int h)
 {
+    return w->measures[h].measured && w->now_usec - w->measures[h].at_usec < NM_YARN_ALLOC_FRESH_USEC;
+}
+
+static int64_t unused_of(const struct fixture *w, int h)
+{
+    const int64_t left = w->measures[h].unused_memory_mib - w->claimed_mib[h];
+
+    return !is_fresh(w, h) ? -1 : left > 0 ? left : 0;
+}
+
+static bool would_wait(const struct fixture *w, int h, size_t k)
+{
+    return is_fresh(w, h) && (!w->measures[h].admits || unused_of(w, h) < keys[k].normal.memory_mib);
+}
+
+static bool may_be_lent(const struct fixture *w, int h, size_t k)
+{
+    const struct nm_yarn_alloc_measure *m = &w->measures[h];
+
+    return m->kind != NM_YARN_ALLOC_OTHER && !would_wait(w, h, k) &&
+           (is_fresh(w, h) || (!m->awaited && w->limits.lends_to_unknown));
+}
+
+static bool is_allowed(const struct fixture *w, size_t k, const struct listed *l, int rule)
+{
+    const struct wanted *want = &w->wanted[k];
     bool lifted = w->limits.fill && room_of(w, l) >= 0;
 
     if (w->blacklisted[l->host] || strcmp(partitions[l->partition], want->partition) != 0 || room_of(w, l) == 0)
+        return false;
+    if (w->limits.lends && !may_be_lent(w, l->host, k))
         return false;
     if (rule == NM_YARN_ALLOC_NODE_LOCAL)
         return want->at_host[l->host] > 0;
@@ -243,15 +321,30 @@ static bool is_allowed(const struct fixture *w, const struct wanted *want, const
     return rule == NM_YARN_ALLOC_ANY ? want->relax : want->at_rack[l->rack] > 0 && want->rack_relaxes[l->rack];
 }
 
-static const struct listed *expected(const struct fixture *w, const struct wanted *want, int *ret_rule)
+static bool is_better(const struct fixture *w, size_t k, const struct listed *a, const struct listed *b)
 {
-    for (int rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++)
-        for (uint32_t used = 0; used <= NM_YARN_ALLOC_HEARTBEAT_MAX; used++)
-            for (size_t i = 0; i < w->n_list; i++)
-                if (w->used[w->list[i].host] == used && is_allowed(w, want, &w->list[i], rule)) {
-                    *ret_rule = rule;
-                    return &w->list[i];
-                }
+    const bool wait_a = would_wait(w, a->host, k), wait_b = would_wait(w, b->host, k);
+
+    if (wait_a != wait_b)
+        return wait_b;
+    if (w->used[a->host] != w->used[b->host])
+        return w->used[a->host] < w->used[b->host];
+    return unused_of(w, a->host) > unused_of(w, b->host);
+}
+
+static const struct listed *expected(const struct fixture *w, size_t k, int *ret_rule)
+{
+    for (int rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++) {
+        const struct listed *best = NULL;
+
+        for (size_t i = 0; i < w->n_list; i++)
+            if (is_allowed(w, k, &w->list[i], rule) && (!best || is_better(w, k, &w->list[i], best)))
+                best = &w->list[i];
+        if (best) {
+            *ret_rule = rule;
+            return best;
+        }
+    }
     return NULL;
 }
 
@@ -270,15 +363,25 @@ static void check_placement(const struct fixture *w, size_t k, const struct list
     CHECK(w, skipped + 1 == p->why.position);
     /* Checks the documented guarantees in a second way, independent of the model. */
     CHECK(w, !w->blacklisted[l->host]);
+    CHECK(w, !w->limits.lends || w->measures[l->host].kind != NM_YARN_ALLOC_OTHER);
+    CHECK(w, !w->limits.lends || !is_fresh(w, l->host) ||
+                 (w->measures[l->host].admits &&
+                  w->claimed_mib[l->host] + p->size.memory_mib <= w->measures[l->host].unused_memory_mib));
     CHECK(w, w->used[l->host] == 0 || w->limits.fill || rule == NM_YARN_ALLOC_NODE_LOCAL);
     totals.second_on_host += w->used[l->host] > 0;
+    totals.lent += w->limits.lends;
+    totals.waits += would_wait(w, l->host, k);
     totals.placed[rule]++;
 }
 
-static void take(struct fixture *w, struct wanted *want, const struct listed *l, int rule)
+static void take(struct fixture *w, size_t k, const struct listed *l, int rule)
 {
+    struct wanted *want = &w->wanted[k];
+
     w->used[l->host]++;
     CHECK(w, w->n_placed[l->host] < 4096);
+    w->claimed_mib[l->host] += keys[k].normal.memory_mib;
+    w->placed_mib[l->host][w->n_placed[l->host]] = keys[k].normal.memory_mib;
     w->placed_usec[l->host][w->n_placed[l->host]++] = w->now_usec;
     if (--want->count == 0) {
         *want = (struct wanted){.relax = true, .partition = ""};
@@ -298,13 +401,14 @@ static void play(struct fixture *w, const struct nm_yarn_placement *placed, size
         before = done;
         for (size_t k = 0; k < N_KEYS && done < most; k++) {
             int rule;
-            const struct listed *l = w->wanted[k].count > 0 ? expected(w, &w->wanted[k], &rule) : NULL;
+            const struct listed *l = w->wanted[k].count > 0 ? expected(w, k, &rule) : NULL;
 
+            totals.refused_lent += w->limits.lends && w->wanted[k].count > 0 && !l;
             if (!l)
                 continue;
             CHECK(w, done < n);
             check_placement(w, k, l, rule, &placed[done++]);
-            take(w, &w->wanted[k], l, rule);
+            take(w, k, l, rule);
         }
     } while (done > before);
     CHECK(w, done == n);
@@ -358,11 +462,15 @@ static void heartbeat(struct fixture *w)
     if (one_in(w, 8)) {
         restore_twin(w);
         /* Waits until the queue lengths contain the placed containers, and gives both allocators a new list of nodes. A
-         * restored allocator has neither the former placements nor the list. */
+         * restored allocator has neither the former placements nor the list. All nodes say something new for the same
+         * reason. */
         w->now_usec += 2 * w->limits.window_usec;
+        for (int h = 0; h < N_HOSTS; h++)
+            w->measures[h].at_usec = w->now_usec;
         new_list(w);
     } else if (one_in(w, 2))
         new_list(w);
+    tell_both(w);
     for (size_t k = 0; k < N_KEYS; k++)
         asked += (uint64_t)w->wanted[k].count;
     CHECK(w, nm_yarn_allocator_figures(w->a).outstanding == asked);
@@ -405,12 +513,14 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < n; i++)
         history(seed + i);
     printf("%llu histories: %llu node-local, %llu rack-local, %llu anywhere; %llu beside another on a host; "
-           "%llu times a queue was full; %llu restores\n",
+           "%llu times a queue was full; %llu restores; %llu lent; %llu times no node for a lent one; %llu where "
+           "they would wait\n",
            (unsigned long long)n, (unsigned long long)totals.placed[NM_YARN_ALLOC_NODE_LOCAL],
            (unsigned long long)totals.placed[NM_YARN_ALLOC_RACK_LOCAL],
            (unsigned long long)totals.placed[NM_YARN_ALLOC_ANY], (unsigned long long)totals.second_on_host,
-           (unsigned long long)totals.full, (unsigned long long)totals.restored);
+           (unsigned long long)totals.full, (unsigned long long)totals.restored, (unsigned long long)totals.lent,
+           (unsigned long long)totals.refused_lent, (unsigned long long)totals.waits);
     /* Fails if the histories didn't cover each of these cases. */
     return n >= 100 && (!totals.placed[0] || !totals.placed[1] || !totals.placed[2] || !totals.second_on_host ||
-                        !totals.full || !totals.restored);
+                        !totals.full || !totals.restored || !totals.lent || !totals.refused_lent || !totals.waits);
 }

@@ -33,6 +33,7 @@ struct fixture {
     uint64_t now_usec;
     const struct nm_yarn_placement *placed;
     size_t n;
+    struct nm_yarn_alloc_measure measures[3]; /* of the nodes of `three` */
 };
 
 static int set_up(void **state)
@@ -473,6 +474,160 @@ static void test_each_placement_records_its_reason(void **state)
     assert_int_equal(nm_yarn_allocator_figures(w->a).placed[NM_YARN_ALLOC_ANY], 2);
 }
 
+/* ---- measured room -------------------------------------------------------------------------------- */
+
+static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struct nm_yarn_alloc_measure *ret)
+{
+    const struct fixture *w = userdata;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(three); i++)
+        if (strcmp(node->host, three[i].host) == 0)
+            *ret = w->measures[i];
+}
+
+/* The i-th node has this much unused memory now. */
+static void tell(struct fixture *w, size_t i, int64_t unused_memory_mib)
+{
+    w->measures[i] = (struct nm_yarn_alloc_measure){.kind = NM_YARN_ALLOC_NMD, .measured = true, .admits = true,
+                                                    .unused_memory_mib = unused_memory_mib, .at_usec = w->now_usec};
+}
+
+static size_t measured_beat(struct fixture *w)
+{
+    nm_yarn_allocator_measure(w->a, w->now_usec, look_up, w);
+    return beat(w);
+}
+
+static void set_lending(struct fixture *w, bool lends_to_unknown, bool fill)
+{
+    struct nm_yarn_alloc_limits limits = usual;
+
+    limits.lends = true;
+    limits.lends_to_unknown = lends_to_unknown;
+    limits.fill = fill;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+}
+
+static void test_among_equal_nodes_the_one_with_most_unused_memory_is_chosen(void **state)
+{
+    struct fixture *w = *state;
+
+    tell(w, 1, 2048);
+    tell(w, 2, 4096);
+    ask(w, 3, "*");
+    assert_int_equal(measured_beat(w), 3);
+    at(w, 0, "six", NM_YARN_ALLOC_ANY);
+    at(w, 1, "two", NM_YARN_ALLOC_ANY);
+    at(w, 2, "one", NM_YARN_ALLOC_ANY); /* its room is unknown */
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_LESS_MEMORY], 2);
+    assert_int_equal(w->placed[1].why.skipped[NM_YARN_SKIP_LESS_MEMORY], 1);
+}
+
+static void test_containers_wait_on_a_node_only_if_no_other_node_has_room(void **state)
+{
+    struct fixture *w = *state;
+
+    tell(w, 0, 1023);
+    tell(w, 1, 8192);
+    w->measures[1].admits = false;
+    tell(w, 2, 1024);
+    ask(w, 3, "*");
+    assert_int_equal(measured_beat(w), 3);
+    at(w, 0, "six", NM_YARN_ALLOC_ANY);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_NO_MEMORY], 1);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_NOT_ADMITTING], 1);
+    at(w, 1, "two", NM_YARN_ALLOC_ANY);
+    at(w, 2, "one", NM_YARN_ALLOC_ANY);
+}
+
+static void test_a_lent_container_is_placed_only_where_it_can_start(void **state)
+{
+    struct fixture *w = *state;
+
+    set_lending(w, false, true);
+    tell(w, 0, 2047);
+    tell(w, 1, 8192);
+    w->measures[1].admits = false;
+    tell(w, 2, 3072);
+    ask(w, 6, "*");
+    assert_int_equal(measured_beat(w), 4); /* one on the first node, and three on the last one */
+    assert_int_equal(measured_beat(w), 0);
+    w->now_usec += 4 * NM_USEC_PER_SEC;
+    assert_int_equal(measured_beat(w), 0); /* the nodes have not said anything new */
+    tell(w, 0, 1024);
+    assert_int_equal(measured_beat(w), 1);
+    at(w, 0, "one", NM_YARN_ALLOC_ANY);
+    assert_int_equal(outstanding(w), 1);
+}
+
+/* The newest placements may not be part of a measurement yet. */
+static void test_a_new_measurement_does_not_include_the_newest_placements(void **state)
+{
+    struct fixture *w = *state;
+
+    set_lending(w, false, true);
+    tell(w, 2, 2048);
+    ask(w, 9, "*");
+    assert_int_equal(measured_beat(w), 2);
+    tell(w, 2, 4096); /* at the time of the placements */
+    w->measures[2].at_usec++;
+    assert_int_equal(measured_beat(w), 2);
+    w->now_usec += 4 * NM_USEC_PER_SEC;
+    tell(w, 2, 4096);
+    assert_int_equal(measured_beat(w), 4);
+}
+
+static void test_a_lent_container_is_placed_only_on_nodes_that_run_nmd(void **state)
+{
+    struct fixture *w = *state;
+
+    set_lending(w, false, false);
+    w->measures[0] = (struct nm_yarn_alloc_measure){.kind = NM_YARN_ALLOC_OTHER};
+    w->measures[1] = (struct nm_yarn_alloc_measure){.kind = NM_YARN_ALLOC_UNKNOWN, .awaited = true};
+    tell(w, 2, 8192);
+    ask(w, 3, "*");
+    ask(w, 3, "one");
+    assert_int_equal(measured_beat(w), 1);
+    at(w, 0, "six", NM_YARN_ALLOC_ANY);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_OTHER_KIND], 1);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_UNANSWERED], 1);
+    set_lending(w, true, false); /* the configuration says that all nodes run nmd, but the answer is awaited */
+    assert_int_equal(measured_beat(w), 1);
+    w->measures[1].awaited = false;
+    assert_int_equal(measured_beat(w), 1);
+    at(w, 0, "six", NM_YARN_ALLOC_ANY);
+    ask(w, 2, "*");
+    assert_int_equal(measured_beat(w), 2);
+    at(w, 1, "two", NM_YARN_ALLOC_ANY);
+}
+
+static void test_an_old_measurement_is_not_used(void **state)
+{
+    struct fixture *w = *state;
+
+    set_lending(w, false, false);
+    tell(w, 2, 8192);
+    ask(w, 3, "*");
+    w->now_usec += NM_YARN_ALLOC_FRESH_USEC - 2 * NM_USEC_PER_SEC;
+    assert_int_equal(measured_beat(w), 1);
+    assert_int_equal(measured_beat(w), 0);
+    w->now_usec = w->measures[2].at_usec - 2 * NM_USEC_PER_SEC; /* the clock was set back */
+    assert_int_equal(measured_beat(w), 0);
+}
+
+static void test_a_new_list_of_nodes_keeps_the_measurements(void **state)
+{
+    struct fixture *w = *state;
+
+    set_lending(w, false, true);
+    tell(w, 2, 2048);
+    ask(w, 3, "*");
+    assert_int_equal(measured_beat(w), 2);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, NM_ARRAY_SIZE(three)), 0);
+    assert_int_equal(beat(w), 0); /* the placements still count */
+    assert_int_equal(measured_beat(w), 0);
+}
+
 /* ---- state that survives a restart of nmd --------------------------------------------------------- */
 
 static void test_a_full_table_of_asks_can_be_restored(void **state)
@@ -562,6 +717,13 @@ int main(void)
         TEST(test_a_new_list_of_nodes_replaces_the_former_list),
         TEST(test_without_limits_no_container_is_placed),
         TEST(test_each_placement_records_its_reason),
+        TEST(test_among_equal_nodes_the_one_with_most_unused_memory_is_chosen),
+        TEST(test_containers_wait_on_a_node_only_if_no_other_node_has_room),
+        TEST(test_a_lent_container_is_placed_only_where_it_can_start),
+        TEST(test_a_new_measurement_does_not_include_the_newest_placements),
+        TEST(test_a_lent_container_is_placed_only_on_nodes_that_run_nmd),
+        TEST(test_an_old_measurement_is_not_used),
+        TEST(test_a_new_list_of_nodes_keeps_the_measurements),
         TEST(test_a_full_table_of_asks_can_be_restored),
         TEST(test_invalid_saved_asks_are_refused),
         TEST(test_each_change_of_the_asks_is_counted),

@@ -39,6 +39,14 @@ static int read_proxying(struct nm_yarn_settings *s, const char *properties, cha
     return r;
 }
 
+static void drop_addresses(struct nm_yarn_settings *s)
+{
+    nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
+    nm_yarn_trackers_free(s->rm_clients, s->n_rm_clients);
+    s->schedulers = s->rm_clients = NULL;
+    s->n_schedulers = s->n_rm_clients = 0;
+}
+
 static void test_without_a_proxy_no_settings_are_needed(void **state)
 {
     struct nm_yarn_settings s = make_settings("localhost", 8049);
@@ -129,7 +137,7 @@ static void test_each_resourcemanager_may_have_a_separate_address(void **state)
     assert_int_equal(s.schedulers[0].port, 8030);
     assert_string_equal(s.schedulers[1].host, "three");
     assert_int_equal(s.schedulers[1].port, 7);
-    nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
+    drop_addresses(&s);
     for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
         s.schedulers = NULL;
         s.n_schedulers = 0;
@@ -137,7 +145,7 @@ static void test_each_resourcemanager_may_have_a_separate_address(void **state)
         if (!message || !strstr(message, wrong[i].part))
             fail_msg("%s: %s", wrong[i].properties, message ?: "no message");
         free(message);
-        nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
+        drop_addresses(&s);
     }
     s.schedulers = NULL; /* both errors are reported */
     assert_int_equal(read_proxying(&s, RM("scheduler.address.a", "127.0.0.1:8049")
@@ -145,10 +153,41 @@ static void test_each_resourcemanager_may_have_a_separate_address(void **state)
     assert_non_null(strstr(message, "scheduler.address = 127.0.0.1:8049: this is"));
     assert_non_null(strstr(message, "\nyarn.resourcemanager.scheduler.address = localhost:8049: this is"));
     free(message);
-    nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
+    drop_addresses(&s);
 }
 
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
+
+/* The proxy also works without an address for clients, as long as no application's type is needed. */
+static void test_each_resourcemanager_may_have_an_address_for_clients(void **state)
+{
+    struct nm_yarn_settings s = make_settings("", 8030);
+    char *ids[] = {(char *)"a", (char *)"b", NULL}, *message;
+
+    (void)state;
+    s.ha = true;
+    s.rm_ids = ids;
+    assert_int_equal(read_proxying(&s, RM("hostname.a", "one") RM("scheduler.address.b", "two:7"), &message), 0);
+    assert_int_equal(s.n_rm_clients, 1);
+    assert_string_equal(s.rm_clients[0].host, "one");
+    assert_int_equal(s.rm_clients[0].port, 8032);
+    drop_addresses(&s);
+    assert_int_equal(read_proxying(&s, RM("hostname.a", "one") RM("scheduler.address.b", "two:7")
+                                   RM("address.b", "three:8"), &message), 0);
+    assert_int_equal(s.n_rm_clients, 2);
+    assert_string_equal(s.rm_clients[1].host, "three");
+    assert_int_equal(s.rm_clients[1].port, 8);
+    drop_addresses(&s);
+    assert_int_equal(read_proxying(&s, RM("scheduler.address.a", "one:7") RM("scheduler.address.b", "two:7"),
+                                   &message), 0);
+    assert_int_equal(s.n_rm_clients, 0);
+    drop_addresses(&s);
+    assert_int_equal(read_proxying(&s, RM("hostname.a", "one") RM("hostname.b", "two") RM("address.b", "x"), &message),
+                     -EINVAL);
+    assert_non_null(strstr(message, "yarn.resourcemanager.address.b = 'x': must be HOST:PORT"));
+    free(message);
+    drop_addresses(&s);
+}
 
 /* The proxy doesn't check who may call it. So a list that permits only some callers is refused on a node with a proxy.
  * The list for the ResourceManager's own service (security.applicationmaster.protocol) has no effect on this node. */
@@ -194,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_invalid_intervals_of_keys_are_refused),
         cmocka_unit_test(test_a_proxy_that_calls_itself_is_refused),
         cmocka_unit_test(test_each_resourcemanager_may_have_a_separate_address),
+        cmocka_unit_test(test_each_resourcemanager_may_have_an_address_for_clients),
         cmocka_unit_test(test_a_list_of_permitted_callers_is_refused),
     };
 
