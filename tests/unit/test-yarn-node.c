@@ -120,6 +120,51 @@ static void test_a_container_of_the_cluster_starts_runs_and_ends(void **state)
     nm_yarn_node_free(n);
 }
 
+static void test_the_node_reports_its_room(void **state)
+{
+    struct manager_fixture *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_yarn_node_room empty, room;
+    struct nm_problem problem;
+    struct nm_live_container *l;
+    struct nm_exception why;
+    struct wanted a, b;
+    bool running;
+
+    nm_yarn_node_get_room(n, &empty);
+    assert_true(empty.admits);
+    assert_in_range(empty.unused_memory_mib, 1, empty.memory_mib);
+    assert_int_equal(empty.guaranteed_free_memory_mib, empty.memory_mib);
+    assert_int_equal(empty.guaranteed_free_vcores, empty.vcores);
+    assert_int_equal(empty.queue_length, 0);
+    want(&a, 5, 64, false, 0);
+    want(&b, 6, 32, true, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_true(nm_yarn_node_has_container(n, &a.ids.container, &running));
+    assert_false(running);
+    assert_false(nm_yarn_node_has_container(n, &b.ids.container, &running));
+    l = run(w);
+    assert_true(nm_yarn_node_has_container(n, &a.ids.container, &running));
+    assert_true(running);
+    assert_int_equal(start(n, &b, "exec sleep 1000", &why), 0);
+    nm_yarn_node_get_room(n, &room);
+    assert_int_equal(room.guaranteed_free_memory_mib, empty.memory_mib - 64);
+    assert_int_equal(room.guaranteed_free_vcores, empty.vcores - 1);
+    assert_int_equal(room.queue_length, 1); /* while it is prepared */
+    assert_in_range(room.unused_memory_mib, 1, empty.unused_memory_mib - 32);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
+    assert_false(nm_yarn_node_has_container(n, &a.ids.container, &running)); /* it is being ended */
+    end_it(w, l);
+    nm_yarn_node_get_room(n, &room);
+    assert_int_equal(room.guaranteed_free_memory_mib, empty.memory_mib);
+    assert_int_equal(nm_manager_drain(w->m, &manager_fixture_admin, manager_fixture_drain(3600 * NM_USEC_PER_SEC),
+                                      &problem), 0);
+    nm_yarn_node_get_room(n, &room);
+    assert_false(room.admits);
+    assert_int_equal(room.guaranteed_free_memory_mib + room.unused_memory_mib, 0);
+    nm_yarn_node_free(n);
+}
+
 static void test_requests_for_unknown_containers_are_refused(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -723,6 +768,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_container_of_the_cluster_starts_runs_and_ends),
+        TEST(test_the_node_reports_its_room),
         TEST(test_requests_for_unknown_containers_are_refused),
         TEST(test_a_container_that_can_not_run_is_reported_as_ended),
         TEST(test_a_failed_preparation_ends_the_container),
