@@ -521,7 +521,7 @@ static void test_the_published_room_is_what_would_be_admitted(void **state)
         const enum nm_reason hold = n->verdict.hold_reason;
 
         (void)node_teardown((void **)&n);
-        if (hold == NM_REASON_NONE && is_admitted_beside(&cases[i], room) != (room > 0))
+        if (hold == NM_REASON_NONE && room > 0 && !is_admitted_beside(&cases[i], room))
             fail_msg("case %zu: a container of the size of the room (%llu) is not admitted", i,
                      (unsigned long long)room);
         if (is_admitted_beside(&cases[i], room + 1))

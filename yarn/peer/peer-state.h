@@ -150,9 +150,11 @@ struct nm_peers {
     struct nm_peer_rm rm;
 };
 
-/* Makes the timer tick in a second. */
+/* Makes the timer tick in a second, if it is off. */
 static inline void nm_peers_start_timer(struct nm_peers *all)
 {
+    if (sd_event_source_get_enabled(all->timer, NULL) > 0)
+        return;
     (void)sd_event_source_set_time_relative(all->timer, NM_USEC_PER_SEC);
     (void)sd_event_source_set_enabled(all->timer, SD_EVENT_ONESHOT);
 }
