@@ -322,31 +322,53 @@ static void ignore_room(void *userdata, const char *host, int32_t port, int erro
     ++*n;
 }
 
+static int ask_for(struct fixture *w, struct nm_peer_caller *caller, int32_t port, unsigned *results)
+{
+    return nm_peers_ask_room(w->peers, caller, HOST, port, NULL, 0, ignore_room, results);
+}
+
 static void test_calls_and_connections_are_limited(void **state)
 {
+    static unsigned results[NM_PEER_LINKS_MAX + NM_PEER_LINK_CALLS_MAX + 1];
     struct fixture *w = *state;
     struct nm_peer_caller caller = caller_of(&first);
-    static unsigned results[NM_PEER_LINKS_MAX + NM_PEER_LINK_CALLS_MAX + 1];
+    uint16_t silent = 0; /* the port of a node that doesn't answer */
+    int fd = listen_on_loopback(&silent);
     size_t n = 0;
 
+    nm_peers_start_timer(w->peers);
+    assert_true(sd_event_source_set_time_relative(w->peers->timer, 3600 * NM_USEC_PER_SEC) >= 0);
+    assert_int_equal(ask(w, w->port, NULL, 0), 0);
     for (; n < NM_PEER_LINK_CALLS_MAX; n++)
-        assert_int_equal(nm_peers_ask_room(w->peers, &caller, HOST, w->port, NULL, 0, ignore_room, &results[n]), 0);
-    assert_int_equal(nm_peers_ask_room(w->peers, &caller, HOST, w->port, NULL, 0, ignore_room, &results[n]), -EBUSY);
-    for (; w->peers->n_links < NM_PEER_LINKS_MAX; n++) {
+        assert_int_equal(ask_for(w, &caller, silent, &results[n]), 0);
+    assert_int_equal(ask_for(w, &caller, silent, &results[n]), -EBUSY);
+    while (w->peers->n_links < NM_PEER_LINKS_MAX) {
         caller.attempt.number++;
-        assert_int_equal(nm_peers_ask_room(w->peers, &caller, HOST, w->port, NULL, 0, ignore_room, &results[n]), 0);
+        assert_int_equal(ask_for(w, &caller, silent, &results[n++]), 0);
     }
+    /* the idle connection to the other node makes room */
     caller.attempt.number++;
-    assert_int_equal(nm_peers_ask_room(w->peers, &caller, HOST, w->port, NULL, 0, ignore_room, &results[n]), -EBUSY);
-    for (size_t i = 0; i < n; i++)
-        RUN_UNTIL_WITHIN(w, 3 * WITHIN, results[i] == 1);
-    /* an idle connection makes room for another one */
-    assert_int_equal(nm_peers_ask_room(w->peers, &caller, HOST, w->port, NULL, 0, ignore_room, &results[n]), 0);
+    assert_int_equal(ask_for(w, &caller, silent, &results[n++]), 0);
     assert_int_equal(w->peers->n_links, NM_PEER_LINKS_MAX);
-    nm_peer_links_tick(w->peers, nm_now_usec() + NM_PEER_CALL_USEC - NM_USEC_PER_SEC);
-    RUN_UNTIL_WITHIN(w, WITHIN, results[n] == 1);
-    nm_peer_links_tick(w->peers, nm_now_usec() + NM_PEER_IDLE_USEC);
+    caller.attempt.number++;
+    assert_int_equal(ask_for(w, &caller, silent, &results[n]), -EBUSY);
+    nm_peer_links_tick(w->peers, nm_now_usec() + NM_PEER_CALL_USEC);
     assert_int_equal(w->peers->n_links, 0);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(results[i], 1);
+    (void)nm_close(fd);
+}
+
+static void test_an_idle_connection_is_closed(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_int_equal(ask(w, w->port, NULL, 0), 0);
+    nm_peer_links_tick(w->peers, w->peers->links->used_usec + NM_PEER_IDLE_USEC - 1);
+    assert_int_equal(w->peers->n_links, 1);
+    nm_peer_links_tick(w->peers, w->peers->links->used_usec + NM_PEER_IDLE_USEC);
+    assert_int_equal(w->peers->n_links, 0);
+    assert_int_equal(ask(w, w->port, NULL, 0), 0);
 }
 
 static void test_the_number_of_remembered_nodes_is_limited(void **state)
@@ -580,6 +602,7 @@ int main(void)
         TEST(test_another_nodemanager_is_recognized_by_its_refusal),
         TEST(test_a_caller_has_one_question_to_a_node_at_a_time),
         TEST(test_calls_and_connections_are_limited),
+        TEST(test_an_idle_connection_is_closed),
         TEST(test_the_number_of_remembered_nodes_is_limited),
         TEST(test_forgotten_calls_have_no_callback),
         TEST(test_a_new_token_is_taken_to_the_node),

@@ -126,11 +126,13 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
 /* If the node can't be asked at the moment, it is asked again after the usual time. */
 static void ask(struct nm_node_rooms *all, struct entry *e, const struct nm_peer_caller *caller, uint64_t now_usec)
 {
-    if (e->asked_usec > 0 && now_usec - e->asked_usec < NM_NODE_ROOMS_ASK_USEC)
+    const bool due = e->asked_usec == 0 || now_usec - e->asked_usec >= NM_NODE_ROOMS_ASK_USEC;
+
+    if (e->waiting_usec == 0 && (due || !e->measured))
+        e->waiting_usec = now_usec;
+    if (!due)
         return;
     e->asked_usec = now_usec;
-    if (e->waiting_usec == 0)
-        e->waiting_usec = now_usec;
     (void)nm_peers_ask_room(all->peers, caller, e->host, e->port, NULL, 0, on_room, all);
 }
 
