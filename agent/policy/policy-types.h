@@ -309,8 +309,8 @@ struct nm_policy_verdict {
     enum nm_reason queue_next_reason;
     enum nm_reason guaranteed_reason; /* as `queue_reason`, for the first guaranteed container that waits */
     const struct nm_policy_container *guaranteed_head;
-    enum nm_reason hold_reason; /* why no opportunistic container of any size is admitted; NM_REASON_NONE: those that fit
-                                   are admitted */
+    enum nm_reason hold_reason; /* why no opportunistic container of any size is admitted; NM_REASON_NONE: containers
+                                   that fit are admitted */
     uint64_t room_bytes; /* memory for further opportunistic containers after this round, beside those in the queue; it
                             doesn't depend on hold_reason */
     enum nm_reason preempt_wait_reason; /* why due preemption waits (SETTLING, KILL_BUDGET); NM_REASON_NONE if no

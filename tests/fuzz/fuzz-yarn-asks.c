@@ -19,16 +19,28 @@ static const struct nm_yarn_alloc_node nodes[] = {
     {"d", 4, NULL, NULL, NULL, -1},
 };
 
-static void heartbeat(struct nm_yarn_allocator *a, uint64_t now_usec, bool fill)
+static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struct nm_yarn_alloc_measure *ret)
 {
-    const struct nm_yarn_alloc_limits limits = {{1, 1}, {1 << 20, 64}, {7, 1}, -1, fill, 100, 10};
+    const uint64_t *now_usec = userdata;
+
+    *ret = (struct nm_yarn_alloc_measure){.kind = (enum nm_yarn_alloc_kind)(node->port % 3), .measured = node->port > 1,
+                                          .admits = node->port != 3, .unused_memory_mib = (1 << 20) * node->port,
+                                          .at_usec = *now_usec / 4};
+}
+
+static void heartbeat(struct nm_yarn_allocator *a, uint64_t now_usec, bool fill, bool lends, bool measured)
+{
+    const struct nm_yarn_alloc_limits limits = {{1, 1}, {1 << 20, 64}, {7, 1}, -1, fill, 100, 10, lends, !measured};
     uint64_t before = nm_yarn_allocator_figures(a).outstanding;
     const struct nm_yarn_placement *placed;
     size_t n;
 
     nm_yarn_allocator_set_limits(a, &limits);
-    if (nm_yarn_allocator_set_nodes(a, nodes, NM_ARRAY_SIZE(nodes)) < 0 ||
-        nm_yarn_allocator_allocate(a, now_usec, &placed, &n) < 0)
+    if (nm_yarn_allocator_set_nodes(a, nodes, NM_ARRAY_SIZE(nodes)) < 0)
+        abort();
+    if (measured)
+        nm_yarn_allocator_measure(a, now_usec, look_up, &now_usec);
+    if (nm_yarn_allocator_allocate(a, now_usec, &placed, &n) < 0)
         abort();
     if (n > NM_YARN_ALLOC_HEARTBEAT_MAX || nm_yarn_allocator_figures(a).outstanding != before - n)
         abort();
@@ -83,7 +95,7 @@ static void try_asks(struct nm_bytes in)
         if (nm_yarn_allocator_ask(a, &r, now) < 0)
             abort();
         if (head.data[4] & 16)
-            heartbeat(a, now, head.data[4] & 32);
+            heartbeat(a, now, head.data[4] & 32, head.data[4] & 64, head.data[4] & 128);
     }
     try_pack(a);
     nm_yarn_allocator_free(a);
@@ -98,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (nm_yarn_allocator_restore(whole, &a) < 0)
         return 0;
     try_pack(a);
-    heartbeat(a, 1, true);
+    heartbeat(a, 1, true, false, false);
     try_pack(a);
     nm_yarn_allocator_free(a);
     return 0;

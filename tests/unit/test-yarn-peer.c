@@ -268,7 +268,8 @@ static int refuse_protocol(void *userdata, struct nm_bytes identifier, struct nm
                            struct nm_exception *why)
 {
     (void)userdata, (void)identifier, (void)ret;
-    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, "org.apache.hadoop.security.authorize.AuthorizationException",
+    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED,
+                     "org.apache.hadoop.security.authorize.AuthorizationException",
                      "Unknown protocol: " NM_PEER_PROTOCOL);
     return -EACCES;
 }

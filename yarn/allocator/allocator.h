@@ -25,11 +25,11 @@
  * are placed within window_usec on a node that hasn't reported its room. If `fill` is false, only room that the node
  * has reported counts.
  *
- * Nodes can say themselves how much room they have, by the measured use of their memory (nm_yarn_alloc_measure). If a
- * node's room is known, a container that doesn't fit is placed there only if no other node can take it, because it would
- * wait in the node's queue. A container that is lent (limits.lends) is not placed there at all: it should use what is
- * unused now, and its master doesn't know that it may wait. For the same reason a lent container is placed only on nodes
- * that run nmd: other NodeManagers start opportunistic containers only in room that is not allocated.
+ * Nodes can report how much room they have, by the measured use of their memory (nm_yarn_alloc_measure). If a node's
+ * room is known, a container that doesn't fit is placed there only if no other node can take it, because it would wait
+ * in the node's queue. A container that is lent (limits.lends) is not placed there at all: it should use memory that is
+ * unused now, and its master doesn't know that it may wait. For the same reason, a lent container is placed only on
+ * nodes that run nmd: other NodeManagers start opportunistic containers only in room that is not allocated.
  *
  * The limits below restrict the memory that one master can use, and the time that a heartbeat takes.
  */
@@ -92,7 +92,7 @@ enum nm_yarn_alloc_kind { NM_YARN_ALLOC_UNKNOWN, NM_YARN_ALLOC_NMD, NM_YARN_ALLO
 /* Time for which a measurement is used. */
 #define NM_YARN_ALLOC_FRESH_USEC (15 * NM_USEC_PER_SEC)
 
-/* What a node has said itself. */
+/* What a node has reported. */
 struct nm_yarn_alloc_measure {
     enum nm_yarn_alloc_kind kind;
     bool awaited; /* the node was asked a short time ago, and its answer is awaited */
@@ -129,9 +129,9 @@ enum nm_yarn_skip_reason {
     NM_YARN_SKIP_FULL,       /* the node has no room, according to the available data */
     NM_YARN_SKIP_BUSIER,     /* the node has more containers of this heartbeat than the chosen node */
     NM_YARN_SKIP_OTHER_KIND,   /* the node runs another NodeManager, and the container is lent */
-    NM_YARN_SKIP_UNANSWERED,   /* the node has not said lately that it has room, and the container is lent */
-    NM_YARN_SKIP_NOT_ADMITTING, /* the node starts no opportunistic containers at present, as it says itself */
-    NM_YARN_SKIP_NO_MEMORY,     /* the node has too little unused memory for the container, as it says itself */
+    NM_YARN_SKIP_UNANSWERED,   /* the node's room is not known, and the container is lent */
+    NM_YARN_SKIP_NOT_ADMITTING, /* the node starts no opportunistic containers at present, as it has reported */
+    NM_YARN_SKIP_NO_MEMORY,     /* the node has too little unused memory for the container, as it has reported */
     NM_YARN_SKIP_LESS_MEMORY,   /* the node has less unused memory than the chosen node, or unknown unused memory */
     NM_YARN_N_SKIP_REASONS,
 };

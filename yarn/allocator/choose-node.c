@@ -44,7 +44,7 @@ static void set_rule(struct view *v, const struct nm_yarn_candidates *nodes, enu
         nm_yarn_candidates_mark_racks(nodes, &v->ask->racks, v->named);
 }
 
-/* Returns the reason why a container would have to wait on the node, by what the node has said itself. */
+/* Returns the reason why a container would have to wait on the node, by the node's report. */
 static enum nm_yarn_skip_reason why_wait(const struct view *v, const struct nm_yarn_candidate *node)
 {
     if (node->is_fresh && !node->measure.admits)
@@ -54,8 +54,7 @@ static enum nm_yarn_skip_reason why_wait(const struct view *v, const struct nm_y
     return NM_YARN_N_SKIP_REASONS;
 }
 
-/* Returns whether a lent container must not be placed on the node, because the node has not said lately that it has
- * room. */
+/* Returns whether a lent container must not be placed on the node, because the node has not reported its room. */
 static bool is_unanswered(const struct view *v, const struct nm_yarn_candidate *node)
 {
     return !node->is_fresh && (node->measure.awaited || !v->limits->lends_to_unknown);

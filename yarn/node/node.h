@@ -141,8 +141,8 @@ bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_
 
 /* What further containers the node would take. Memory is in MiB. */
 struct nm_yarn_node_room {
-    int64_t memory_mib, guaranteed_free_memory_mib, unused_memory_mib; /* as in struct nm_room of agent/upstream.h; 0 for
-                                                                          a node that doesn't start containers */
+    /* As in struct nm_room of agent/upstream.h. A node that accepts no containers has neither free nor unused memory. */
+    int64_t memory_mib, guaranteed_free_memory_mib, unused_memory_mib;
     int32_t vcores, guaranteed_free_vcores;
     int32_t queue_length, queue_max;
     bool admits;

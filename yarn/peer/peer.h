@@ -7,8 +7,8 @@
  *
  *   - the room of a node, and which of some containers it runs. The protocol is nmd's own (peer.proto), on the node's
  *     port for containers. A Java NodeManager refuses the unknown protocol, by which it is recognized.
- *   - updateContainer of ContainerManagementProtocol, which takes the ResourceManager's new token of a promoted container
- *     to its node
+ *   - updateContainer of ContainerManagementProtocol, which takes the ResourceManager's new token of a promoted
+ *     container to its node
  *   - the type and the queue of an application, from the ResourceManager (getApplicationReport)
  *
  * Calls to nodes carry an NMToken that this node signs for the attempt. No function blocks. The number of connections

@@ -52,8 +52,8 @@ int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters_
 /* ---- distribute-known.c ---- */
 int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters__NodeForScheduling *const *nodes,
                             size_t n);
-/* Updates the lengths of the nodes' queues, and whether containers are lent. Must be called before containers are placed, since the ResourceManager's
- * messages change the room on a node. */
+/* Updates the lengths of the nodes' queues, and whether containers are lent. Must be called before containers are
+ * placed, since the ResourceManager's messages change the room on a node. */
 void nm_distribute_check_queues(struct nm_distribute *d);
 /* Passes what is known of the listed nodes' room to the allocator, and asks nodes for it. Must be called before
  * containers are placed, while there are outstanding asks. */

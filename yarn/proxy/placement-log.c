@@ -101,7 +101,8 @@ static bool is_name(const char *text)
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
-/* Checks an entry. An nmd with fewer reasons may have written it. An entry with the maximum number is refused, because no newer entry could have a higher number. */
+/* Checks an entry. An nmd with fewer reasons may have written it. An entry with the maximum number is refused, because
+ * no newer entry could have a higher number. */
 static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
     return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
