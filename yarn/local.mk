@@ -67,6 +67,17 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/admin-env.c %D%/launch/variables.c %D%/launch/variables.h \
+	%D%/lend/lend.c %D%/lend/lend.h \
+	%D%/lend/lend-containers.c \
+	%D%/lend/lend-grant.c \
+	%D%/lend/lend-keys.c \
+	%D%/lend/lend-names.c \
+	%D%/lend/lend-nodes.c \
+	%D%/lend/lend-pack.c \
+	%D%/lend/lend-plan.c \
+	%D%/lend/lend-promote.c \
+	%D%/lend/lend-restore.c \
+	%D%/lend/lend-state.h \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
 	%D%/cm-protocol/cm-containers.c \
 	%D%/cm-protocol/cm-room.c \
@@ -134,9 +145,11 @@ yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
+	%D%/lend/lend.pb-c.c %D%/lend/lend.pb-c.h \
 	%D%/peer/peer.pb-c.c %D%/peer/peer.pb-c.h \
 	%D%/proxy/proxy-store.pb-c.c %D%/proxy/proxy-store.pb-c.h \
 	%D%/proxy/masters.pb-c.c %D%/proxy/masters.pb-c.h
-EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/peer/peer.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/lend/lend.proto \
+	%D%/peer/peer.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)

@@ -48,10 +48,11 @@ struct nm_lend_rule {
     unsigned percent;    /* of NM_LEND_PERCENT, 1 to 100 */
 };
 
-/* The limits that hold at the moment of a plan. The caller computes what other masters have left. */
+/* The limits that hold at the moment of a plan. They are compared with the memory that is lent and asked for. */
 struct nm_lend_limits {
     int64_t application_memory_mib; /* maximum memory that is lent to this application; 0: nothing, -1: no limit */
-    int64_t queue_memory_left_mib;  /* what the queue may still be lent, in addition to what this application has; -1 */
+    int64_t queue_memory_left_mib;  /* maximum of the queue, less lent_memory_mib and asked_memory_mib of all masters of
+                                       the queue, this one included, but at least 0; -1: no limit */
     int64_t node_memory_mib;        /* maximum memory lent to this application on one node; -1: no limit */
     bool observes;                  /* only counts what would be lent ("observe"); the asks stay as they are */
 };
@@ -66,7 +67,8 @@ enum nm_lend_reason {
     NM_LEND_OWN_OPPORTUNISTIC, /* has opportunistic asks of its own */
     NM_LEND_TOO_MANY_KEYS,
     NM_LEND_WAITS,             /* has not waited for after_usec yet */
-    NM_LEND_BACKS_OFF,         /* a lent container of this key was preempted a short time ago */
+    NM_LEND_BACKS_OFF,         /* a short time ago, a lent container of this key was preempted or was too small, or no
+                                  opportunistic container was granted for a minute */
     NM_LEND_QUEUED,            /* a lent container still waits in a node's queue */
     NM_LEND_APPLICATION_LIMIT,
     NM_LEND_QUEUE_LIMIT,
@@ -75,7 +77,7 @@ enum nm_lend_reason {
     NM_LEND_N_REASONS,
 };
 
-/* Returns the name as a member of JSON ("own_opportunistic"), or a sentence's end for people ("asks for a node label"). */
+/* Returns the name as a member of JSON ("own_opportunistic"), or a sentence's end after "it" ("asks for a node label"). */
 const char *nm_lend_reason_name(enum nm_lend_reason r);
 const char *nm_lend_reason_text(enum nm_lend_reason r);
 const char *nm_lend_mode_name(enum nm_lend_mode m); /* "off", "overflow", "percent", "all" */
@@ -104,13 +106,23 @@ struct nm_lend_ask {
     bool opportunistic;   /* the master itself asks for opportunistic containers */
 };
 
-/* An ask for "*" that must be sent to the ResourceManager. A guaranteed ask must precede the opportunistic one of the
- * same key: without opportunistic allocation the ResourceManager keeps the later one only. */
+/*
+ * An ask for "*" that must be sent to the ResourceManager. The changes precede all other asks of the call, in their
+ * order: a key may have several, because the ResourceManager counts opportunistic asks of each size separately.
+ *
+ * Without opportunistic allocation, the ResourceManager keeps only the later one of two asks of a key. So within a
+ * change, an opportunistic count of 0 precedes the guaranteed ask, and another opportunistic count follows it.
+ *
+ * The master's own guaranteed asks for "*" of a key are removed from the call if there is a change of the key without
+ * only_opportunistic. All other asks of the master pass unchanged: those for hosts and racks, opportunistic ones, and
+ * those of keys without a change, which are left alone or are sent as they are.
+ */
 struct nm_lend_change {
     struct nm_lend_key key;
     struct nm_lend_size size;
     int32_t guaranteed, opportunistic; /* absolute counts */
     bool with_opportunistic;           /* the opportunistic count must be sent too (also if it is 0: it was not before) */
+    bool only_opportunistic;           /* the guaranteed count must not be sent */
 };
 
 /* A container in an answer. */
@@ -127,7 +139,7 @@ struct nm_lend_grant {
 enum nm_lend_verdict {
     NM_LEND_PASS,    /* show it unchanged: guaranteed, or the master's own opportunistic one */
     NM_LEND_SHOW,    /* a lent container: show it as guaranteed */
-    NM_LEND_RELEASE, /* more than the master asked for: hide it, and release it with the next call */
+    NM_LEND_RELEASE, /* more than the master asked for, or too small: hide it, and release it with the next call */
 };
 
 struct nm_lend;
@@ -137,30 +149,38 @@ struct nm_lend *nm_lend_free(struct nm_lend *l);
 NM_DEFINE_CLEANUP(struct nm_lend *, nm_lend_free)
 
 /* Sets the rule, for example after the application's type or queue became known. The next plan applies it: with a lower
- * mode, opportunistic asks that were not granted become guaranteed again. Lent containers stay lent. */
+ * mode, opportunistic asks that were not granted become guaranteed again. Lent containers stay lent. The rule of new and
+ * of restored books is NM_LEND_OFF. */
 void nm_lend_set_rule(struct nm_lend *l, const struct nm_lend_rule *rule);
 
 /* Notes the asks of a call. Returns 0 or -ENOMEM. */
 int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uint64_t now_usec);
 
-/* Decides how much of each key is lent, and returns the asks for "*" that must be sent with this call: those of all keys
- * whose counts the master has set in this call, and those whose shares the plan changes. *ret is valid until the next
- * call of a function of these books. now_usec: time of a clock that continues over a restart of nmd. Returns 0 or
+/* Decides how much of each key is lent, and returns the asks for "*" that must be sent with this call: those of keys
+ * whose shares the plan changes, of keys that are lent and whose counts the master has set in this call, and those that
+ * an earlier call may not have taken to the ResourceManager, because that call was not answered. *ret is valid until the
+ * next call of a function of these books. now_usec: time of a clock that continues over a restart of nmd. Returns 0 or
  * -ENOMEM. */
 int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
                  const struct nm_lend_change **ret, size_t *ret_n);
 
 /* Begins the handling of an answer. Returns whether the answer was handled before: then nothing is counted again. */
 bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
-/* Counts a granted container, unless the answer is repeated and the container isn't lent. -ENOMEM. */
+/* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if there
+ * are too many containers, the opportunistic ones are then released. -ENOMEM. */
 int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret);
-/* Notes that a container has ended. Returns whether it was lent. preempted: the node has ended it to take resources back
- * (exit status -108); the key then backs off for 1, 2, 4 ... 16 minutes. */
+/* Notes an opportunistic container of an earlier attempt as lent. Containers that the books know are left as they are.
+ * Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
+int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec);
+/* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was noted
+ * before. preempted: the node has ended it to take resources back (exit status -108); the key then backs off for 1, 2,
+ * 4 ... 16 minutes. A preemption during the back-off starts its time again. The back-off begins with 1 minute again
+ * after 30 minutes without a preemption. */
 bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 
 /* Notes a registration: the ResourceManager has forgotten asks and pending promotions, and the master sends its asks
- * again. Response ids begin again. */
+ * again. Response ids begin again. What the master asks for again has waited since it was first asked for. */
 void nm_lend_registered(struct nm_lend *l);
 
 /* ---- nodes and promotion ---------------------------------------------------------------------- */
@@ -169,7 +189,8 @@ void nm_lend_registered(struct nm_lend *l);
 struct nm_lend_node_room {
     const char *host;
     int32_t port;
-    struct nm_lend_size guaranteed_free; /* capacity that no guaranteed container is allocated */
+    struct nm_lend_size guaranteed_free; /* capacity that no guaranteed container is allocated; INT32_MAX vcores if
+                                            the ResourceManager's scheduler doesn't count them */
     uint64_t at_usec;                    /* when the node said this */
 };
 
@@ -191,7 +212,8 @@ size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t 
 
 /* Returns the promotion to ask for now: the container that has been lent for the longest time, runs, and is on a node
  * whose room is known (not older than 15 s) and suffices, while no other promotion is outstanding on this node and the
- * queue's headroom suffices. Marks it as outstanding. Returns 1, or 0 if there is none. */
+ * queue's headroom, less all outstanding promotions, suffices. Marks it as outstanding. Returns 1, or 0 if there is
+ * none. */
 struct nm_lend_promotion {
     struct nm_yarn_container_id id;
     int32_t version;
@@ -199,10 +221,11 @@ struct nm_lend_promotion {
 };
 int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroom, uint64_t now_usec,
                            struct nm_lend_promotion *ret);
-/* Notes the ResourceManager's new version of a lent container, which is now guaranteed. Returns whether it was lent. */
+/* Notes the ResourceManager's new version of a lent container, which is now guaranteed. Returns whether it was lent,
+ * also if the books have noted this before. */
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec);
 /* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding.
- * Otherwise asks again after a minute, at the earliest. Returns whether these books have asked for it. */
+ * Otherwise asks again after a minute, at the earliest. Returns whether these books have ever asked for it. */
 bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container_id *id, bool outstanding,
                                uint64_t now_usec);
 
@@ -211,10 +234,12 @@ bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container
 struct nm_lend_figures {
     uint32_t keys, lent, waiting, asked; /* lent now; of these waiting in a node's queue; asked for and not yet granted */
     int64_t lent_memory_mib, asked_memory_mib;
-    uint64_t granted, promoted, preempted, ended, released; /* counts since new() or the first start before a restore */
+    uint64_t granted, promoted, preempted, ended, released; /* counts since new() or the first start before a restore;
+                                                               granted = lent + promoted + preempted + ended */
     uint64_t wanted;                                        /* containers that the master waits for */
     uint64_t observed, observed_memory_mib_sec; /* with limits.observes: containers that would have been lent, and for how
                                                    much memory times time the asks waited */
+    uint64_t observed_memory_mib; /* memory of the containers that `observed` counts */
     uint64_t oldest_since_usec; /* when the oldest container that is lent now was granted; 0: none */
 };
 struct nm_lend_figures nm_lend_figures(const struct nm_lend *l);
@@ -231,7 +256,8 @@ struct nm_lend_history {
 /* Returns whether the books know the container. */
 bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_container_id *id, struct nm_lend_history *ret);
 
-/* Calls cb for each key with its state, for the status. */
+/* Calls cb for each key with its state, for the status. The last one may be the newest of the keys that are left alone
+ * because there are too many. */
 struct nm_lend_key_view {
     struct nm_lend_key key;
     struct nm_lend_size size;

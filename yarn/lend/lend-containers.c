@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The containers that are lent, and those that were. */
+
+#include <errno.h>
+
+#include "util/array.h"
+#include "yarn/lend/lend-state.h"
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int order_of(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b)
+{
+    return ORDER(a->number, b->number)
+               ?: ORDER(a->attempt.number, b->attempt.number)
+               ?: ORDER(a->attempt.application.number, b->attempt.application.number)
+               ?: ORDER(a->attempt.application.cluster, b->attempt.application.cluster);
+}
+
+bool nm_lend_containers_equal(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b)
+{
+    return order_of(a, b) == 0;
+}
+
+static size_t position_of(const struct nm_lend *l, const struct nm_yarn_container_id *id, bool *ret_found)
+{
+    size_t low = 0, high = l->n_lent;
+
+    *ret_found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = order_of(&l->by_id[middle]->is.id, id);
+
+        if (order == 0) {
+            *ret_found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    bool found;
+    size_t i = position_of(l, id, &found);
+
+    return found ? l->by_id[i] : NULL;
+}
+
+static int make_room(struct nm_lend *l)
+{
+    size_t size = l->lent_size, same = l->lent_size;
+
+    if (NM_ARRAY_ROOM(l->by_age, l->n_lent, size) < 0 || NM_ARRAY_ROOM(l->by_id, l->n_lent, same) < 0 ||
+        nm_lend_containers_reserve_ended(l, l->n_lent + 1) < 0)
+        return -ENOMEM;
+    l->lent_size = size;
+    return 0;
+}
+
+int nm_lend_containers_add(struct nm_lend *l, struct nm_lend_container **from)
+{
+    struct nm_lend_container *c = *from;
+    bool found;
+    size_t i = position_of(l, &c->is.id, &found);
+
+    if (make_room(l) < 0)
+        return -ENOMEM;
+    memmove(&l->by_id[i + 1], &l->by_id[i], (l->n_lent - i) * sizeof l->by_id[0]);
+    l->by_id[i] = l->by_age[l->n_lent++] = STEAL_PTR(*from);
+    l->lent_memory_mib += c->is.size.memory_mib;
+    l->n_queued += c->state == NM_LEND_STATE_QUEUED;
+    if (c->node) {
+        c->node->lent++;
+        c->node->lent_memory_mib += c->is.size.memory_mib;
+        c->node->not_running += c->state != NM_LEND_STATE_RUNNING;
+    }
+    if (c->promoting) {
+        c->promoting = false;
+        nm_lend_containers_set_promoting(l, c, true);
+    }
+    l->revision++;
+    return 0;
+}
+
+static void remove_at(struct nm_lend_container **list, size_t n, size_t i)
+{
+    memmove(&list[i], &list[i + 1], (n - i - 1) * sizeof *list);
+}
+
+void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c)
+{
+    bool found;
+    size_t age = 0;
+
+    while (l->by_age[age] != c)
+        age++;
+    nm_lend_containers_set_promoting(l, c, false);
+    nm_lend_containers_append_ended(l, &c->is);
+    remove_at(l->by_id, l->n_lent, position_of(l, &c->is.id, &found));
+    remove_at(l->by_age, l->n_lent, age);
+    l->n_lent--;
+    l->lent_memory_mib -= c->is.size.memory_mib;
+    l->n_queued -= c->state == NM_LEND_STATE_QUEUED;
+    if (c->node) {
+        c->node->lent--;
+        c->node->lent_memory_mib -= c->is.size.memory_mib;
+        c->node->not_running -= c->state != NM_LEND_STATE_RUNNING;
+        nm_lend_nodes_drop_unused(l, c->node);
+    }
+    free(c);
+    l->revision++;
+}
+
+void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c, enum nm_lend_state state)
+{
+    if (c->state == state)
+        return;
+    l->n_queued -= c->state == NM_LEND_STATE_QUEUED;
+    l->n_queued += state == NM_LEND_STATE_QUEUED;
+    if (c->node) {
+        c->node->not_running -= c->state != NM_LEND_STATE_RUNNING;
+        c->node->not_running += state != NM_LEND_STATE_RUNNING;
+    }
+    c->state = state;
+    c->is.running = state == NM_LEND_STATE_RUNNING;
+    l->revision++;
+}
+
+void nm_lend_containers_set_promoting(struct nm_lend *l, struct nm_lend_container *c, bool promoting)
+{
+    const int sign = promoting ? 1 : -1;
+
+    if (c->promoting == promoting)
+        return;
+    c->promoting = promoting;
+    l->promoting_memory_mib += sign * c->is.size.memory_mib;
+    l->promoting_vcores += sign * (int64_t)c->is.size.vcores;
+    if (c->node)
+        c->node->promoting += (uint32_t)sign;
+    l->revision++;
+}
+
+void nm_lend_containers_done(struct nm_lend *l)
+{
+    for (size_t i = 0; i < l->n_lent; i++)
+        free(l->by_age[i]);
+    free(l->by_age);
+    free(l->by_id);
+    free(l->ended);
+}
+
+/* ---- the history -------------------------------------------------------------------------------- */
+
+int nm_lend_containers_reserve_ended(struct nm_lend *l, size_t n)
+{
+    const size_t wanted = NM_MIN(l->n_ended + n, (size_t)NM_LEND_ENDED_MAX);
+    const size_t size = NM_MIN(NM_MAX(wanted, 2 * l->ended_size), (size_t)NM_LEND_ENDED_MAX);
+
+    /* The ring begins at 0 until it has its full size. */
+    if (wanted <= l->ended_size)
+        return 0;
+    if (NM_ARRAY_RESIZE(l->ended, size) < 0)
+        return -ENOMEM;
+    l->ended_size = size;
+    return 0;
+}
+
+struct nm_lend_history *nm_lend_containers_ended(const struct nm_lend *l, size_t i)
+{
+    return &l->ended[(l->ended_at + i) % NM_LEND_ENDED_MAX];
+}
+
+struct nm_lend_history *nm_lend_containers_find_ended(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    for (size_t i = 0; i < l->n_ended; i++)
+        if (nm_lend_containers_equal(&l->ended[i].id, id))
+            return &l->ended[i];
+    return NULL;
+}
+
+void nm_lend_containers_append_ended(struct nm_lend *l, const struct nm_lend_history *h)
+{
+    if (l->n_ended < NM_LEND_ENDED_MAX) {
+        l->ended[l->n_ended++] = *h;
+        return;
+    }
+    l->ended[l->ended_at] = *h;
+    l->ended_at = (l->ended_at + 1) % NM_LEND_ENDED_MAX;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The answers of the ResourceManager, and the ends of containers. The ResourceManager decrements its counts with each
+ * grant, as the books do. It answers a repeated call with the answer of the first call, and ignores the asks of the
+ * repeated one.
+ */
+
+#include <errno.h>
+
+#include "util/array.h"
+#include "yarn/lend/lend-state.h"
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+
+/* Notes that the ResourceManager has read the counts of this call. The first answer after a restart of nmd may be a
+ * repeated one, so it confirms nothing. */
+static void confirm(const struct nm_lend *l, struct nm_lend_entry *e)
+{
+    e->answered = e->sent;
+    if (e->sent != NM_LEND_NOT_SENT) {
+        e->former_surplus = e->surplus;
+        e->surplus = 0;
+    }
+    if (e->sent != NM_LEND_NOT_SENT && !l->restored) {
+        e->unsent = false;
+        e->n_sizes = 0;
+        if (e->sent_opportunistic > 0)
+            e->sizes[e->n_sizes++] = e->size;
+    }
+    e->in_last_answer = 0;
+}
+
+/* The master has set a count that includes what this answer grants, and the books have subtracted that before. */
+static void subtract_again(struct nm_lend_entry *e)
+{
+    if (e->set)
+        nm_lend_keys_lower(e, NM_MIN(e->in_last_answer, e->wanted));
+}
+
+bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
+{
+    bool changed = l->n_released > 0;
+
+    l->repeated = (l->has_response && response_id == l->response_id) ||
+                  (l->has_counted && response_id == l->counted_id);
+    l->has_response = true;
+    l->response_id = response_id;
+    for (size_t i = 0; i < l->n_keys; i++) {
+        struct nm_lend_entry *e = &l->keys[i];
+
+        changed |= e->sent != NM_LEND_NOT_SENT || e->in_last_answer > 0;
+        if (l->repeated)
+            subtract_again(e);
+        else
+            confirm(l, e);
+        e->sent = NM_LEND_NOT_SENT;
+        e->set = e->in_call = e->own_in_call = false;
+    }
+    l->revision += changed;
+    if (l->repeated)
+        return true;
+    l->n_released = 0;
+    l->answered = true;
+    l->restored = false;
+    return false;
+}
+
+static void count_grant(struct nm_lend *l, struct nm_lend_entry *e)
+{
+    e->granted_total++;
+    e->in_last_answer++;
+    l->has_counted = l->has_response;
+    l->counted_id = l->response_id;
+    l->revision++;
+}
+
+static bool was_released(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    for (size_t i = 0; i < l->n_released; i++)
+        if (nm_lend_containers_equal(&l->released[i], id))
+            return true;
+    return false;
+}
+
+/* Remembers the container, because a repeated answer contains it again. */
+static int release(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_lend_verdict *ret)
+{
+    if (l->n_released < NM_LEND_CONTAINERS_MAX) {
+        if (NM_ARRAY_ROOM(l->released, l->n_released, l->released_size) < 0)
+            return -ENOMEM;
+        l->released[l->n_released++] = g->id;
+    }
+    l->has_counted = l->has_response;
+    l->counted_id = l->response_id;
+    l->counts.released++;
+    l->revision++;
+    *ret = NM_LEND_RELEASE;
+    return 0;
+}
+
+/* ---- opportunistic grants ----------------------------------------------------------------------- */
+
+static int make_container(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t asked_usec, uint64_t now_usec,
+                          struct nm_lend_container **ret)
+{
+    _cleanup_free_ struct nm_lend_container *c = calloc(1, sizeof *c);
+
+    if (!c || nm_lend_nodes_get(l, g->host, g->port, &c->node) < 0)
+        return -ENOMEM;
+    c->version = g->version;
+    c->is = (struct nm_lend_history){
+        .id = g->id,
+        .key = g->key,
+        .size = g->size,
+        .asked_usec = asked_usec,
+        .lent_usec = now_usec,
+        .mode = l->rule.mode,
+    };
+    *ret = STEAL_PTR(c);
+    return 0;
+}
+
+static int add_lent(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t asked_usec, uint64_t now_usec)
+{
+    _cleanup_free_ struct nm_lend_container *c = NULL;
+    struct nm_lend_place *node;
+    int r = make_container(l, g, asked_usec, now_usec, &c);
+
+    if (r < 0)
+        return r;
+    node = c->node;
+    r = nm_lend_containers_add(l, &c);
+    if (r < 0 && node)
+        nm_lend_nodes_drop_unused(l, node);
+    if (r == 0)
+        l->counts.granted++;
+    return r;
+}
+
+static int lend(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend_grant *g, uint64_t now_usec,
+                enum nm_lend_verdict *ret)
+{
+    int r = add_lent(l, g, e->batches[0].since_usec, now_usec);
+
+    if (r < 0)
+        return r;
+    if (e->lent_asked > 0)
+        e->lent_asked--;
+    else
+        nm_lend_keys_add_surplus(e); /* it was withdrawn: the guaranteed count contains this container */
+    (void)nm_lend_keys_take(e, 0);
+    e->lent_total++;
+    e->asked_usec = now_usec;
+    l->proven = true;
+    l->refused = false;
+    count_grant(l, e);
+    *ret = NM_LEND_SHOW;
+    return 0;
+}
+
+/* Releases a container that the master cannot use. The ResourceManager has counted it. */
+static int lend_nothing(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend_grant *g,
+                        enum nm_lend_verdict *ret)
+{
+    int r = release(l, g, ret);
+
+    if (r == 0 && e->lent_asked > 0) {
+        e->lent_asked--;
+        e->unsent = true;
+    }
+    return r;
+}
+
+static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec,
+                               enum nm_lend_verdict *ret)
+{
+    struct nm_lend_entry *e = nm_lend_keys_find(l, &g->key);
+    int r;
+
+    if (nm_lend_containers_find(l, &g->id) || (l->repeated && nm_lend_containers_find_ended(l, &g->id))) {
+        *ret = NM_LEND_SHOW;
+        return 0;
+    }
+    if (!e || e->own_opportunistic) {
+        *ret = NM_LEND_PASS;
+        return 0;
+    }
+    if (l->repeated) {
+        *ret = NM_LEND_RELEASE;
+        return 0;
+    }
+    if (nm_lend_keys_wanted(e) == 0 || l->n_lent >= NM_LEND_CONTAINERS_MAX || !nm_lend_keys_size_is_valid(&g->size))
+        return lend_nothing(l, e, g, ret);
+    if (g->size.memory_mib >= e->size.memory_mib)
+        return lend(l, e, g, now_usec, ret);
+    /* The largest opportunistic container is smaller than what the master needs. A further ask would get another one. */
+    r = lend_nothing(l, e, g, ret);
+    if (r == 0)
+        e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
+    return r;
+}
+
+/* ---- guaranteed grants -------------------------------------------------------------------------- */
+
+/* Without opportunistic allocation, the ResourceManager has one count for both kinds of asks, which is what was sent
+ * last. So no opportunistic count of 0 may be sent any more. */
+static void refuse(struct nm_lend *l)
+{
+    l->refused = true;
+    for (size_t i = 0; i < l->n_keys; i++)
+        l->keys[i].n_sizes = 0;
+}
+
+static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
+{
+    e->lent_total += e->observed > 0;
+    e->observed -= e->observed > 0;
+    if (e->wanted > e->lent_asked)
+        (void)nm_lend_keys_take(e, e->lent_asked);
+    else {
+        if (!l->proven && e->guaranteed_max == 0)
+            refuse(l);
+        e->lent_asked--;
+        e->unsent = true;
+        (void)nm_lend_keys_take(e, 0);
+    }
+    if (e->answered == NM_LEND_SENT_BY_BOOKS)
+        nm_lend_keys_add_surplus(e);
+    else if (e->answered == NM_LEND_NOT_SENT && e->guaranteed_max > 0)
+        e->guaranteed_max--;
+    count_grant(l, e);
+}
+
+static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_lend_verdict *ret)
+{
+    struct nm_lend_entry *e = nm_lend_keys_find(l, &g->key);
+    uint32_t *surplus;
+
+    *ret = NM_LEND_PASS;
+    if (!e || l->repeated)
+        return 0;
+    if (nm_lend_keys_wanted(e) > 0) {
+        take_guaranteed(l, e);
+        return 0;
+    }
+    /* Without lending, the ResourceManager also grants too many if the master has just lowered its count. The master gets
+     * those. */
+    surplus = e->former_surplus > 0 ? &e->former_surplus : &e->surplus;
+    if (*surplus == 0)
+        return 0;
+    --*surplus;
+    return release(l, g, ret);
+}
+
+int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret)
+{
+    if (l->repeated && was_released(l, &g->id)) {
+        *ret = NM_LEND_RELEASE;
+        return 0;
+    }
+    return g->opportunistic ? grant_opportunistic(l, g, now_usec, ret) : grant_guaranteed(l, g, ret);
+}
+
+int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec)
+{
+    if (nm_lend_containers_find(l, &g->id) || nm_lend_containers_find_ended(l, &g->id) ||
+        l->n_lent >= NM_LEND_CONTAINERS_MAX || !nm_lend_keys_size_is_valid(&g->size))
+        return 0;
+    return add_lent(l, g, 0, now_usec);
+}
+
+/* ---- ends --------------------------------------------------------------------------------------- */
+
+/* Several containers of a key are usually preempted at the same time. They count as one preemption. */
+static void back_off(struct nm_lend *l, const struct nm_lend_key *key, uint64_t now_usec)
+{
+    struct nm_lend_entry *e = nm_lend_keys_find(l, key);
+    uint64_t until_usec;
+
+    if (!e)
+        return;
+    if (nm_sub_u64(now_usec, e->preempted_usec) >= NM_LEND_BACK_OFF_RESET_USEC)
+        e->back_off_step = 0;
+    if (e->back_off_step == 0 || now_usec >= e->backs_off_until_usec)
+        e->back_off_step = NM_MIN(e->back_off_step + 1, NM_LEND_BACK_OFF_STEPS);
+    until_usec = nm_add_u64(now_usec, NM_LEND_MINUTE_USEC << (e->back_off_step - 1));
+    e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, until_usec);
+    e->preempted_usec = now_usec;
+}
+
+static void note_end(struct nm_lend *l, struct nm_lend_history *h, bool preempted, uint64_t now_usec)
+{
+    h->ended_usec = now_usec;
+    h->preempted = preempted;
+    h->running = false;
+    if (preempted)
+        back_off(l, &h->key, now_usec);
+    l->revision++;
+}
+
+bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+    struct nm_lend_history *h = c ? &c->is : nm_lend_containers_find_ended(l, id);
+
+    if (!h)
+        return false;
+    if (h->ended_usec == 0)
+        note_end(l, h, preempted, now_usec);
+    if (!c)
+        return true;
+    l->counts.preempted += preempted;
+    l->counts.ended += !preempted;
+    nm_lend_containers_end(l, c);
+    return true;
+}
+
+bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    return nm_lend_containers_find(l, id);
+}
+
+/* ---- registration ------------------------------------------------------------------------------- */
+
+static void forget(struct nm_lend_entry *e)
+{
+    e->forgotten = true;
+    e->lent_asked = 0;
+    e->n_sizes = 0;
+    e->unsent = e->set = e->in_call = e->own_in_call = false;
+    e->surplus = e->former_surplus = e->in_last_answer = 0;
+    e->sent = e->answered = NM_LEND_NOT_SENT;
+    e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;
+}
+
+void nm_lend_registered(struct nm_lend *l)
+{
+    for (size_t i = 0; i < l->n_keys; i++)
+        forget(&l->keys[i]);
+    for (size_t i = 0; i < l->n_lent; i++) {
+        nm_lend_containers_set_promoting(l, l->by_age[i], false);
+        l->by_age[i]->promote_after_usec = 0;
+    }
+    l->left_out.wanted = 0;
+    l->has_response = l->has_counted = l->answered = l->restored = l->repeated = false;
+    l->n_released = 0;
+    l->refused = l->proven = false;
+    l->revision++;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The table of keys, and the asks of the master. A table has few keys: MapReduce uses four priorities, Spark one for
+ * each resource profile. */
+
+#include <errno.h>
+
+#include "util/array.h"
+#include "yarn/lend/lend-state.h"
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static size_t position_of(const struct nm_lend *l, const struct nm_lend_key *key, bool *ret_found)
+{
+    size_t low = 0, high = l->n_keys;
+
+    *ret_found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct nm_lend_key *there = &l->keys[middle].key;
+        int order = ORDER(there->priority, key->priority) ?: ORDER(there->request_id, key->request_id);
+
+        if (order == 0) {
+            *ret_found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct nm_lend_entry *nm_lend_keys_find(const struct nm_lend *l, const struct nm_lend_key *key)
+{
+    bool found;
+    size_t i = position_of(l, key, &found);
+
+    return found ? &l->keys[i] : NULL;
+}
+
+int nm_lend_keys_insert(struct nm_lend *l, const struct nm_lend_key *key, struct nm_lend_entry **ret)
+{
+    bool found;
+    size_t i = position_of(l, key, &found);
+
+    if (l->n_keys >= NM_LEND_KEYS_MAX)
+        return NM_LEND_KEYS_E_FULL;
+    if (NM_ARRAY_ROOM(l->keys, l->n_keys, l->keys_size) < 0)
+        return -ENOMEM;
+    memmove(&l->keys[i + 1], &l->keys[i], (l->n_keys - i) * sizeof *l->keys);
+    l->keys[i] = (struct nm_lend_entry){.key = *key};
+    l->n_keys++;
+    l->revision++;
+    *ret = &l->keys[i];
+    return 0;
+}
+
+/* ---- one key ------------------------------------------------------------------------------------ */
+
+bool nm_lend_keys_size_is_valid(const struct nm_lend_size *size)
+{
+    /* With this limit no sum of the books overflows. */
+    return size->memory_mib >= 0 && size->memory_mib <= INT32_MAX && size->vcores >= 0;
+}
+
+uint32_t nm_lend_keys_wanted(const struct nm_lend_entry *e)
+{
+    return e->forgotten ? 0 : e->wanted;
+}
+
+bool nm_lend_keys_is_special(const struct nm_lend_entry *e)
+{
+    return e->labelled || e->strict || e->other_resources;
+}
+
+uint32_t nm_lend_keys_count_since(const struct nm_lend_entry *e, uint64_t usec)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < e->n_batches && e->batches[i].since_usec <= usec; i++)
+        n += e->batches[i].n;
+    return n;
+}
+
+/* A merged batch has the later time, so nothing is lent too early. */
+static void raise_count(struct nm_lend_entry *e, uint32_t n, uint64_t now_usec)
+{
+    struct nm_lend_batch *last = e->n_batches > 0 ? &e->batches[e->n_batches - 1] : NULL;
+
+    e->wanted += n;
+    if (last && (e->n_batches == NM_LEND_BATCHES_MAX || last->since_usec >= now_usec)) {
+        last->n += n;
+        last->since_usec = NM_MAX(last->since_usec, now_usec);
+    } else
+        e->batches[e->n_batches++] = (struct nm_lend_batch){now_usec, n};
+}
+
+static void limit_shares(struct nm_lend_entry *e)
+{
+    e->lent_asked = NM_MIN(e->lent_asked, e->wanted);
+    e->observed = NM_MIN(e->observed, e->wanted);
+}
+
+void nm_lend_keys_lower(struct nm_lend_entry *e, uint32_t n)
+{
+    e->wanted -= n;
+    while (n > 0) {
+        struct nm_lend_batch *last = &e->batches[e->n_batches - 1];
+        uint32_t part = NM_MIN(n, last->n);
+
+        last->n -= part;
+        n -= part;
+        e->n_batches -= last->n == 0;
+    }
+    limit_shares(e);
+}
+
+uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip)
+{
+    uint32_t i = 0;
+    uint64_t since_usec;
+
+    while (skip >= e->batches[i].n)
+        skip -= e->batches[i++].n;
+    since_usec = e->batches[i].since_usec;
+    e->wanted--;
+    if (--e->batches[i].n == 0) {
+        e->n_batches--;
+        memmove(&e->batches[i], &e->batches[i + 1], (e->n_batches - i) * sizeof e->batches[0]);
+    }
+    limit_shares(e);
+    return since_usec;
+}
+
+void nm_lend_keys_add_surplus(struct nm_lend_entry *e)
+{
+    e->unsent = true;
+    e->surplus += e->surplus < e->sent_guaranteed;
+}
+
+/* ---- asks --------------------------------------------------------------------------------------- */
+
+/* Finds the key that needs its place least: nothing depends on it. */
+static struct nm_lend_entry *find_idle(struct nm_lend *l, uint64_t now_usec)
+{
+    for (size_t i = 0; i < l->n_keys; i++) {
+        struct nm_lend_entry *e = &l->keys[i];
+
+        if (nm_lend_keys_wanted(e) == 0 && e->n_sizes == 0 && !e->unsent && !e->own_opportunistic && !e->set &&
+            e->in_last_answer == 0 && e->backs_off_until_usec <= now_usec)
+            return e;
+    }
+    return NULL;
+}
+
+static int get_entry(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec, struct nm_lend_entry **ret)
+{
+    struct nm_lend_entry *idle;
+
+    *ret = nm_lend_keys_find(l, &ask->key);
+    if (*ret)
+        return 0;
+    if (ask->count == 0)
+        return NM_LEND_KEYS_E_FULL; /* nothing to note */
+    idle = l->n_keys < NM_LEND_KEYS_MAX ? NULL : find_idle(l, now_usec);
+    if (idle) {
+        l->n_keys--;
+        memmove(idle, idle + 1, (size_t)(&l->keys[l->n_keys] - idle) * sizeof *idle);
+    }
+    return nm_lend_keys_insert(l, &ask->key, ret);
+}
+
+static void note_left_out(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec)
+{
+    if (ask->count == 0) {
+        if (l->left_out.key.priority == ask->key.priority && l->left_out.key.request_id == ask->key.request_id)
+            l->left_out.wanted = 0;
+        return;
+    }
+    l->left_out = (struct nm_lend_key_view){
+        .key = ask->key,
+        .size = ask->size,
+        .wanted = (uint32_t)ask->count,
+        .since_usec = now_usec,
+        .reason = NM_LEND_TOO_MANY_KEYS,
+    };
+}
+
+/* The ResourceManager keeps one guaranteed ask for "*" of a key: the latest one, even if it has another size. */
+static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, uint64_t now_usec)
+{
+    const uint32_t count = (uint32_t)ask->count;
+
+    e->size = ask->size;
+    e->labelled = ask->labelled;
+    e->strict = !ask->relax;
+    e->other_resources = ask->other_resources;
+    e->forgotten = false;
+    if (count > e->wanted)
+        raise_count(e, count - e->wanted, now_usec);
+    else
+        nm_lend_keys_lower(e, e->wanted - count);
+    e->unsent = e->in_call = e->set = true;
+}
+
+static int note_ask(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec)
+{
+    struct nm_lend_entry *e;
+    int r;
+
+    if (ask->count < 0 || !nm_lend_keys_size_is_valid(&ask->size))
+        return 0; /* the ResourceManager refuses the call */
+    if (ask->opportunistic ? ask->count == 0 : !ask->any)
+        return 0;
+    r = get_entry(l, ask, now_usec, &e);
+    if (r != 0) {
+        note_left_out(l, ask, now_usec);
+        return r < 0 ? r : 0;
+    }
+    l->revision++;
+    if (ask->opportunistic) {
+        e->unsent |= !e->own_opportunistic;
+        e->own_opportunistic = e->own_in_call = true;
+    } else
+        set_count(e, ask, now_usec);
+    return 0;
+}
+
+int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uint64_t now_usec)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = note_ask(l, &asks[i], now_usec);
+    return r;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is lent. A plan computes a target for each key, from the mode first, and then from the checks in the order of
+ * enum nm_lend_reason. Limits are shared among the keys, and the key that has waited for the longest time comes first:
+ * with the order of priorities, the reducers of MapReduce would take what its maps need.
+ */
+
+#include <errno.h>
+
+#include "util/array.h"
+#include "yarn/lend/lend-state.h"
+
+/* ---- targets ------------------------------------------------------------------------------------ */
+
+/* most: -1 is 0, and gives the reason even if the target is 0 already. */
+static void reduce(struct nm_lend_entry *e, int64_t most, enum nm_lend_reason reason)
+{
+    if (most >= e->target)
+        return;
+    e->target = (uint32_t)NM_MAX(most, INT64_C(0));
+    e->reason = reason;
+}
+
+/* Counts over all containers that the key has ever asked for: else a master that asks for few at a time would be lent
+ * another share. */
+static uint32_t percent_of(const struct nm_lend_entry *e, unsigned percent)
+{
+    uint64_t most = (e->granted_total + e->wanted) * percent / 100;
+
+    return (uint32_t)NM_MIN(nm_sub_u64(most, e->lent_total), (uint64_t)e->wanted);
+}
+
+static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
+{
+    e->target = nm_lend_keys_wanted(e);
+    e->reason = NM_LEND_LENT;
+    if (l->rule.mode == NM_LEND_OFF)
+        reduce(e, -1, NM_LEND_IS_OFF);
+    if (e->labelled)
+        reduce(e, 0, NM_LEND_LABEL);
+    if (e->strict)
+        reduce(e, 0, NM_LEND_STRICT);
+    if (e->other_resources)
+        reduce(e, 0, NM_LEND_OTHER_RESOURCES);
+    if (e->own_opportunistic)
+        reduce(e, 0, NM_LEND_OWN_OPPORTUNISTIC);
+    if (l->rule.mode == NM_LEND_PERCENT)
+        e->target = NM_MIN(e->target, percent_of(e, l->rule.percent));
+    if (l->rule.mode == NM_LEND_OVERFLOW)
+        reduce(e,
+               now_usec >= l->rule.after_usec ? nm_lend_keys_count_since(e, now_usec - l->rule.after_usec) : 0,
+               NM_LEND_WAITS);
+    if (e->backs_off_until_usec > now_usec)
+        reduce(e, 0, NM_LEND_BACKS_OFF);
+}
+
+static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
+{
+    for (size_t i = 0; l->n_queued > 0 && i < l->n_lent; i++)
+        if (l->by_age[i]->state == NM_LEND_STATE_QUEUED &&
+            nm_sub_u64(now_usec, l->by_age[i]->is.lent_usec) > NM_LEND_START_USEC)
+            return true;
+    return false;
+}
+
+/* What may still be asked for in a plan. */
+struct budget {
+    int64_t application_mib, queue_mib, containers;
+    int64_t node_limit_mib, node_least_mib; /* node_least_mib: memory lent on the node that has the least */
+};
+
+static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_limits *limits)
+{
+    const struct nm_lend_figures f = nm_lend_figures(l);
+    struct budget b = {
+        .application_mib = INT64_MAX,
+        .queue_mib = INT64_MAX,
+        .containers = (int64_t)(NM_LEND_CONTAINERS_MAX - l->n_lent),
+        .node_limit_mib = limits->node_memory_mib >= 0 ? limits->node_memory_mib : INT64_MAX,
+        .node_least_mib = INT64_MAX,
+    };
+
+    if (limits->application_memory_mib >= 0)
+        b.application_mib = limits->application_memory_mib - f.lent_memory_mib;
+    if (limits->queue_memory_left_mib >= 0)
+        b.queue_mib = NM_MIN(limits->queue_memory_left_mib, INT64_MAX - f.asked_memory_mib) + f.asked_memory_mib;
+    for (size_t i = 0; limits->node_memory_mib >= 0 && i < l->n_nodes; i++)
+        if (l->nodes[i]->lent > 0)
+            b.node_least_mib = NM_MIN(b.node_least_mib, l->nodes[i]->lent_memory_mib);
+    if (b.node_least_mib == INT64_MAX)
+        b.node_least_mib = 0;
+    return b;
+}
+
+static void apply_limits(const struct nm_lend *l, struct nm_lend_entry *e, struct budget *b)
+{
+    const int64_t size_mib = NM_MAX(e->size.memory_mib, INT64_C(1));
+
+    reduce(e, NM_MAX(b->application_mib, INT64_C(0)) / size_mib, NM_LEND_APPLICATION_LIMIT);
+    reduce(e, b->containers, NM_LEND_APPLICATION_LIMIT);
+    reduce(e, NM_MAX(b->queue_mib, INT64_C(0)) / size_mib, NM_LEND_QUEUE_LIMIT);
+    if (size_mib > b->node_limit_mib - b->node_least_mib)
+        reduce(e, 0, NM_LEND_NODE_LIMIT);
+    if (l->refused)
+        reduce(e, 0, NM_LEND_REFUSED);
+    b->application_mib -= e->target * size_mib;
+    b->queue_mib -= e->target * size_mib;
+    b->containers -= e->target;
+}
+
+/* Returns the number of keys of which something may be lent, and lists them in l->order. */
+static size_t sort_keys(const struct nm_lend *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n_keys; i++) {
+        const uint64_t since_usec = l->keys[i].batches[0].since_usec;
+        size_t at = n;
+
+        if (l->keys[i].target == 0)
+            continue;
+        for (; at > 0 && l->keys[l->order[at - 1]].batches[0].since_usec > since_usec; at--)
+            l->order[at] = l->order[at - 1];
+        l->order[at] = (uint16_t)i;
+        n++;
+    }
+    return n;
+}
+
+static void decide(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec)
+{
+    const bool busy = is_queue_busy(l, now_usec);
+    struct budget b = make_budget(l, limits);
+    size_t n;
+
+    for (size_t i = 0; i < l->n_keys; i++) {
+        apply_mode(l, &l->keys[i], now_usec);
+        if (busy)
+            reduce(&l->keys[i], 0, NM_LEND_QUEUED);
+    }
+    n = sort_keys(l);
+    for (size_t i = 0; i < n; i++)
+        apply_limits(l, &l->keys[l->order[i]], &b);
+}
+
+/* ---- shares ------------------------------------------------------------------------------------- */
+
+static void observe(struct nm_lend *l, struct nm_lend_entry *e, uint32_t target)
+{
+    if (e->observed == target || e->forgotten)
+        return;
+    if (target > e->observed) {
+        l->counts.observed += target - e->observed;
+        l->counts.observed_memory_mib += (uint64_t)((target - e->observed) * e->size.memory_mib);
+    }
+    e->observed = target;
+    l->revision++;
+}
+
+/* Sums up how long the observed containers have waited since the last plan. The sum is packed from time to time only, so
+ * that a heartbeat without changes doesn't change the packed books. */
+static void observe_time(struct nm_lend *l, uint64_t now_usec)
+{
+    const uint64_t elapsed_usec = nm_sub_u64(now_usec, l->observed_at_usec);
+    int64_t memory_mib = 0;
+
+    for (size_t i = 0; i < l->n_keys; i++)
+        memory_mib += l->keys[i].forgotten ? 0 : l->keys[i].observed * l->keys[i].size.memory_mib;
+    if (l->observed_at_usec > 0 && memory_mib > 0) {
+        uint64_t mib_usec;
+
+        if (__builtin_mul_overflow(elapsed_usec, (uint64_t)memory_mib, &mib_usec))
+            mib_usec = UINT64_MAX;
+        l->observed_mib_usec = nm_add_u64(l->observed_mib_usec, mib_usec);
+    }
+    l->observed_at_usec = now_usec;
+    if (nm_sub_u64(now_usec, l->packed_observed_usec) < NM_LEND_OBSERVE_USEC || l->observed_mib_usec < NM_USEC_PER_SEC)
+        return;
+    l->counts.observed_memory_mib_sec += l->observed_mib_usec / NM_USEC_PER_SEC;
+    l->observed_mib_usec %= NM_USEC_PER_SEC;
+    l->packed_observed_usec = now_usec;
+    l->revision++;
+}
+
+static void set_share(struct nm_lend *l, struct nm_lend_entry *e, uint32_t lent_asked, uint64_t now_usec)
+{
+    if (e->lent_asked == lent_asked)
+        return;
+    if (e->lent_asked == 0)
+        e->asked_usec = now_usec;
+    e->lent_asked = lent_asked;
+    e->unsent = true;
+    l->revision++;
+}
+
+static void check_progress(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
+{
+    if (e->lent_asked == 0)
+        return;
+    if (nm_sub_u64(now_usec, e->asked_usec) >= NM_LEND_UNGRANTED_USEC) {
+        e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_UNGRANTED_USEC);
+        l->revision++;
+    }
+    if (!l->proven && !e->unsent && nm_sub_u64(now_usec, e->sent_usec) >= NM_LEND_RESEND_USEC) {
+        e->unsent = true;
+        l->revision++;
+    }
+}
+
+/* ---- changes ------------------------------------------------------------------------------------ */
+
+static bool is_same_size(const struct nm_lend_size *a, const struct nm_lend_size *b)
+{
+    return a->memory_mib == b->memory_mib && a->vcores == b->vcores;
+}
+
+static bool has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size)
+{
+    for (uint32_t i = 0; i < e->n_sizes; i++)
+        if (is_same_size(&e->sizes[i], size))
+            return true;
+    return false;
+}
+
+/* If a master changes the size several times while no call is answered, the oldest size is given up: containers of this
+ * size are then released. */
+static void add_size(struct nm_lend_entry *e)
+{
+    if (has_size(e, &e->size))
+        return;
+    if (e->n_sizes == NM_LEND_SIZES_MAX)
+        memmove(&e->sizes[0], &e->sizes[1], --e->n_sizes * sizeof e->sizes[0]);
+    e->sizes[e->n_sizes++] = e->size;
+}
+
+static int add_change(struct nm_lend *l, const struct nm_lend_change *change)
+{
+    if (NM_ARRAY_ROOM(l->changes, l->n_changes, l->changes_size) < 0)
+        return -ENOMEM;
+    l->changes[l->n_changes++] = *change;
+    return 0;
+}
+
+/* Sets the opportunistic counts of other sizes to 0. The master's own opportunistic asks follow in the same call. Without
+ * them, a count of 0 could replace the master's. */
+static int withdraw(struct nm_lend *l, const struct nm_lend_entry *e, bool all)
+{
+    int r = 0;
+
+    if (e->own_opportunistic && !e->own_in_call)
+        return 0;
+    for (uint32_t i = 0; r == 0 && i < e->n_sizes; i++)
+        if (all || !is_same_size(&e->sizes[i], &e->size))
+            r = add_change(l, &(struct nm_lend_change){.key = e->key, .size = e->sizes[i], .with_opportunistic = true,
+                                                       .only_opportunistic = true});
+    return r;
+}
+
+static int add_counts(struct nm_lend *l, const struct nm_lend_entry *e)
+{
+    struct nm_lend_change change = {
+        .key = e->key,
+        .size = e->size,
+        .guaranteed = (int32_t)(e->wanted - e->lent_asked),
+        .opportunistic = (int32_t)e->lent_asked,
+        .with_opportunistic = e->lent_asked > 0 || has_size(e, &e->size),
+    };
+
+    if (e->own_opportunistic && !e->own_in_call)
+        change.with_opportunistic = false;
+    return add_change(l, &change);
+}
+
+/* Adds the changes of a key, unless the master's own ask says the same. */
+static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
+{
+    const bool special = nm_lend_keys_is_special(e);
+    int r = 0;
+
+    if (!e->unsent || e->forgotten)
+        return 0;
+    r = withdraw(l, e, special);
+    if (r == 0 && !special && !(e->in_call && e->lent_asked == 0 && e->n_sizes == 0))
+        r = add_counts(l, e);
+    if (r < 0)
+        return r;
+    e->sent = e->in_call ? NM_LEND_SENT_BY_MASTER : NM_LEND_SENT_BY_BOOKS;
+    e->sent_guaranteed = e->wanted - e->lent_asked;
+    e->sent_opportunistic = e->lent_asked;
+    e->sent_usec = now_usec;
+    e->guaranteed_max = NM_MAX(e->guaranteed_max, e->sent_guaranteed);
+    if (e->lent_asked > 0)
+        add_size(e);
+    return 0;
+}
+
+/* The last answer is handled: the ResourceManager has the counts that its call had. */
+static void end_answer(struct nm_lend *l)
+{
+    if (!l->answered)
+        return;
+    l->answered = false;
+    for (size_t i = 0; i < l->n_keys; i++) {
+        struct nm_lend_entry *e = &l->keys[i];
+
+        if (e->answered != NM_LEND_NOT_SENT)
+            e->guaranteed_max = e->sent_guaranteed;
+        e->answered = NM_LEND_NOT_SENT;
+        e->former_surplus = 0;
+    }
+}
+
+static int make_order(struct nm_lend *l)
+{
+    if (l->n_keys <= l->order_size)
+        return 0;
+    if (NM_ARRAY_RESIZE(l->order, l->keys_size) < 0)
+        return -ENOMEM;
+    l->order_size = l->keys_size;
+    return 0;
+}
+
+int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
+                 const struct nm_lend_change **ret, size_t *ret_n)
+{
+    int r = make_order(l);
+
+    if (r < 0)
+        return r;
+    end_answer(l);
+    observe_time(l, now_usec);
+    for (size_t i = 0; i < l->n_keys; i++)
+        check_progress(l, &l->keys[i], now_usec);
+    decide(l, limits, now_usec);
+    l->n_changes = 0;
+    for (size_t i = 0; r == 0 && i < l->n_keys; i++) {
+        struct nm_lend_entry *e = &l->keys[i];
+
+        observe(l, e, limits->observes ? e->target : 0);
+        set_share(l, e, limits->observes ? 0 : e->target, now_usec);
+        r = send(l, e, now_usec);
+        if (r == 0)
+            e->in_call = e->own_in_call = false;
+    }
+    if (r < 0)
+        return r;
+    *ret = l->changes;
+    *ret_n = l->n_changes;
+    return 0;
+}

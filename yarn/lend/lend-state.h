@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The private declarations of the books of lending behind lend.h. The files are layers: tests/style has their order. */
+
+#include "yarn/lend/lend.h"
+
+/* How long an opportunistic container may wait in its node's queue before nothing more is lent. A start takes a second
+ * or two. */
+#define NM_LEND_START_USEC (3 * NM_USEC_PER_SEC)
+/* A key that is asked for as opportunistic isn't in the line for guaranteed containers. So it goes back into that line
+ * for a minute if no opportunistic container was granted for a minute. */
+#define NM_LEND_UNGRANTED_USEC (60 * NM_USEC_PER_SEC)
+#define NM_LEND_MINUTE_USEC (60 * NM_USEC_PER_SEC)
+#define NM_LEND_BACK_OFF_STEPS 5u /* 1, 2, 4, 8, 16 minutes */
+#define NM_LEND_BACK_OFF_RESET_USEC (30 * NM_LEND_MINUTE_USEC)
+/* As long as it isn't known whether the ResourceManager grants opportunistic containers, asks are sent again after this
+ * time: without opportunistic allocation, the ResourceManager has dropped the guaranteed part of a key. */
+#define NM_LEND_RESEND_USEC (30 * NM_USEC_PER_SEC)
+#define NM_LEND_ROOM_USEC (15 * NM_USEC_PER_SEC)      /* how long the room of a node is believed */
+#define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)   /* if a container is not known to run */
+#define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC)  /* if all of them run */
+#define NM_LEND_REFUSED_USEC (60 * NM_USEC_PER_SEC)   /* after a refused promotion */
+#define NM_LEND_OBSERVE_USEC (60 * NM_USEC_PER_SEC)   /* observed time is packed once in this time */
+#define NM_LEND_ROOMS_MAX 256u
+#define NM_LEND_ENDED_MAX 1024u
+#define NM_LEND_SIZES_MAX 4u
+
+/* ---- lend-keys.c ------------------------------------------------------------------------------ */
+
+/* Containers that the master began to ask for at the same time. */
+struct nm_lend_batch {
+    uint64_t since_usec;
+    uint32_t n;
+};
+
+/* Who has set the counts that a call takes to the ResourceManager. */
+enum nm_lend_sender { NM_LEND_NOT_SENT, NM_LEND_SENT_BY_MASTER, NM_LEND_SENT_BY_BOOKS };
+
+/* A key. `wanted` is the sum of its batches, and lent_asked is at most `wanted`: the oldest ones are lent first. */
+struct nm_lend_entry {
+    struct nm_lend_key key;
+    struct nm_lend_size size;
+    uint32_t wanted, lent_asked;
+    uint32_t observed; /* with limits.observes: how many of `wanted` would have been lent */
+    struct nm_lend_batch batches[NM_LEND_BATCHES_MAX]; /* oldest first */
+    uint32_t n_batches;
+    bool labelled, strict, other_resources, own_opportunistic;
+    bool forgotten; /* the ResourceManager has forgotten the ask, and the master hasn't repeated it yet */
+    uint64_t granted_total, lent_total; /* containers granted since the key is known, and the lent part of them */
+    uint64_t asked_usec; /* when lent_asked rose from 0, or when the last opportunistic container was granted */
+    uint64_t preempted_usec, backs_off_until_usec;
+    uint32_t back_off_step; /* number of back-offs since the last reset */
+
+    /* Sizes for which the ResourceManager may have an opportunistic count: it has a count for each size. */
+    struct nm_lend_size sizes[NM_LEND_SIZES_MAX];
+    uint32_t n_sizes;
+    bool unsent; /* the ResourceManager may have other counts than these books */
+
+    /* The number of guaranteed containers that the ResourceManager may grant beyond what these books ask for. A count
+     * that the books send is absolute, so it asks again for containers that were granted just before. The books
+     * correct it with the next call, and release what was granted in between. */
+    uint32_t surplus;
+    uint32_t in_last_answer; /* containers that the last answer granted; a call that repeats its call asks for them */
+
+    /* ---- not packed ---- */
+    uint32_t former_surplus; /* the surplus when the ResourceManager made the grants of this answer */
+    enum nm_lend_sender sent;     /* in the call that isn't answered yet */
+    enum nm_lend_sender answered; /* in the call whose answer is handled */
+    uint32_t sent_guaranteed, sent_opportunistic;
+    uint32_t guaranteed_max; /* the ResourceManager has at most this guaranteed count */
+    uint64_t sent_usec;
+    bool in_call;      /* the master sets the count in this call */
+    bool set;          /* the master has set the count since the last answer */
+    bool own_in_call;  /* the master asks for opportunistic containers in this call */
+    uint32_t target;   /* of the present plan */
+    enum nm_lend_reason reason;
+};
+
+struct nm_lend_entry *nm_lend_keys_find(const struct nm_lend *l, const struct nm_lend_key *key);
+/* Inserts an entry that isn't there yet. -ENOMEM, or NM_LEND_KEYS_E_FULL. */
+enum { NM_LEND_KEYS_E_FULL = 1 };
+int nm_lend_keys_insert(struct nm_lend *l, const struct nm_lend_key *key, struct nm_lend_entry **ret);
+
+/* Returns whether counts and sizes are in the range that the books handle. */
+bool nm_lend_keys_size_is_valid(const struct nm_lend_size *size);
+/* Returns what the master waits for: 0 if the ResourceManager has forgotten it. */
+uint32_t nm_lend_keys_wanted(const struct nm_lend_entry *e);
+/* Returns whether the key has properties of asks for "*" that the books don't know how to send. */
+bool nm_lend_keys_is_special(const struct nm_lend_entry *e);
+/* Returns how many were asked for at this time or earlier. */
+uint32_t nm_lend_keys_count_since(const struct nm_lend_entry *e, uint64_t usec);
+/* Removes one container after the `skip` oldest ones (at most wanted - 1), and returns since when it was wanted. */
+uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip);
+/* Removes the newest ones. */
+void nm_lend_keys_lower(struct nm_lend_entry *e, uint32_t n);
+/* Notes that the ResourceManager has one guaranteed ask too many. */
+void nm_lend_keys_add_surplus(struct nm_lend_entry *e);
+
+/* ---- lend-nodes.c ----------------------------------------------------------------------------- */
+
+/* A node that has lent containers, or whose room is known. */
+struct nm_lend_place {
+    char *host;
+    int32_t port;
+    uint32_t lent, not_running, promoting;
+    int64_t lent_memory_mib;
+    uint64_t asked_usec; /* 0: not asked yet */
+    bool has_room;
+    struct nm_lend_size room;
+    uint64_t room_usec;
+};
+
+struct nm_lend_place *nm_lend_nodes_find(const struct nm_lend *l, const char *host, int32_t port);
+/* Finds or makes a node. *ret is NULL if the host's name is unknown or too long. Returns 0 or -ENOMEM. */
+int nm_lend_nodes_get(struct nm_lend *l, const char *host, int32_t port, struct nm_lend_place **ret);
+/* Frees a node without lent containers and room. */
+void nm_lend_nodes_drop_unused(struct nm_lend *l, struct nm_lend_place *node);
+void nm_lend_nodes_done(struct nm_lend *l);
+
+/* ---- lend-containers.c ------------------------------------------------------------------------ */
+
+enum nm_lend_state { NM_LEND_STATE_UNKNOWN, NM_LEND_STATE_QUEUED, NM_LEND_STATE_RUNNING };
+
+struct nm_lend_container {
+    struct nm_lend_history is;
+    struct nm_lend_place *node; /* NULL: unknown */
+    int32_t version;
+    enum nm_lend_state state;
+    bool promoting;             /* a promotion is outstanding */
+    bool was_asked;             /* a promotion has been asked for, at any time */
+    uint64_t promote_after_usec;
+};
+
+struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Adds a container that isn't in the table, and takes it over: *from is NULL afterwards. Also reserves its place in the
+ * history, so that its end cannot fail. Returns 0 or -ENOMEM. */
+int nm_lend_containers_add(struct nm_lend *l, struct nm_lend_container **from);
+/* Moves a container to the history. */
+void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c);
+void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c, enum nm_lend_state state);
+void nm_lend_containers_set_promoting(struct nm_lend *l, struct nm_lend_container *c, bool promoting);
+/* Reserves memory for n further containers of the history. Returns 0 or -ENOMEM. */
+int nm_lend_containers_reserve_ended(struct nm_lend *l, size_t n);
+/* Returns the i-th container of the history, the oldest first. */
+struct nm_lend_history *nm_lend_containers_ended(const struct nm_lend *l, size_t i);
+struct nm_lend_history *nm_lend_containers_find_ended(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+void nm_lend_containers_append_ended(struct nm_lend *l, const struct nm_lend_history *h);
+void nm_lend_containers_done(struct nm_lend *l);
+bool nm_lend_containers_equal(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b);
+
+/* ---- lend.c ----------------------------------------------------------------------------------- */
+
+struct nm_lend {
+    struct nm_lend_rule rule;
+    struct nm_lend_entry *keys; /* sorted by priority and request id */
+    size_t n_keys, keys_size;
+    struct nm_lend_key_view left_out; /* the newest ask for which there was no key; wanted 0: none */
+    uint16_t *order;                  /* the keys of the present plan, the longest waiting first */
+    size_t order_size;
+
+    struct nm_lend_container **by_age, **by_id; /* the lent containers */
+    size_t n_lent, lent_size;
+    size_t n_queued;
+    int64_t lent_memory_mib;
+    int64_t promoting_memory_mib, promoting_vcores; /* sums of the outstanding promotions */
+
+    struct nm_lend_history *ended; /* a ring */
+    size_t n_ended, ended_size, ended_at;
+
+    struct nm_lend_place **nodes; /* sorted by host and port */
+    size_t n_nodes, nodes_size, n_rooms;
+    uint64_t newest_room_usec;
+
+    struct nm_lend_change *changes;
+    size_t n_changes, changes_size;
+
+    bool answered, restored; /* answered: `answered` of keys may be set. restored: no answer since nm_lend_restore() */
+    bool has_response, has_counted;
+    int32_t response_id, counted_id; /* of the last answer, and of the last answer that granted something */
+    bool repeated;
+    struct nm_yarn_container_id *released; /* containers of the last answer that the master must not see */
+    size_t n_released, released_size;
+
+    bool refused; /* NM_LEND_REFUSED */
+    bool proven;  /* the ResourceManager has granted an opportunistic container */
+
+    struct nm_lend_figures counts; /* its counters; the other figures are computed */
+    uint64_t observed_at_usec, observed_mib_usec; /* the end of the observed time, and the part that isn't in counts */
+    uint64_t packed_observed_usec;
+    uint64_t revision;
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Creation and figures of the books. */
+
+#include <errno.h>
+
+#include "yarn/lend/lend-state.h"
+
+int nm_lend_new(struct nm_lend **ret)
+{
+    struct nm_lend *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return -ENOMEM;
+    *ret = l;
+    return 0;
+}
+
+struct nm_lend *nm_lend_free(struct nm_lend *l)
+{
+    if (!l)
+        return NULL;
+    nm_lend_containers_done(l);
+    nm_lend_nodes_done(l);
+    free(l->keys);
+    free(l->order);
+    free(l->changes);
+    free(l->released);
+    free(l);
+    return NULL;
+}
+
+void nm_lend_set_rule(struct nm_lend *l, const struct nm_lend_rule *rule)
+{
+    l->rule = *rule;
+}
+
+uint64_t nm_lend_revision(const struct nm_lend *l)
+{
+    return l->revision;
+}
+
+struct nm_lend_figures nm_lend_figures(const struct nm_lend *l)
+{
+    struct nm_lend_figures f = l->counts;
+
+    f.keys = (uint32_t)l->n_keys;
+    f.lent = (uint32_t)l->n_lent;
+    f.waiting = (uint32_t)l->n_queued;
+    f.lent_memory_mib = l->lent_memory_mib;
+    f.oldest_since_usec = l->n_lent > 0 ? l->by_age[0]->is.lent_usec : 0;
+    f.observed_memory_mib_sec += l->observed_mib_usec / NM_USEC_PER_SEC;
+    for (size_t i = 0; i < l->n_keys; i++) {
+        const struct nm_lend_entry *e = &l->keys[i];
+
+        f.asked += e->lent_asked;
+        f.asked_memory_mib += e->lent_asked * e->size.memory_mib;
+        f.wanted += nm_lend_keys_wanted(e);
+    }
+    return f;
+}
+
+bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_container_id *id, struct nm_lend_history *ret)
+{
+    const struct nm_lend_container *c = nm_lend_containers_find(l, id);
+    const struct nm_lend_history *h = c ? &c->is : nm_lend_containers_find_ended(l, id);
+
+    if (!h)
+        return false;
+    *ret = *h;
+    return true;
+}
+
+static uint32_t count_lent(const struct nm_lend *l, const struct nm_lend_key *key)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < l->n_lent; i++)
+        n += l->by_age[i]->is.key.priority == key->priority && l->by_age[i]->is.key.request_id == key->request_id;
+    return n;
+}
+
+void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userdata)
+{
+    for (size_t i = 0; i < l->n_keys; i++) {
+        const struct nm_lend_entry *e = &l->keys[i];
+        const struct nm_lend_key_view v = {
+            .key = e->key,
+            .size = e->size,
+            .wanted = nm_lend_keys_wanted(e),
+            .lent_asked = e->lent_asked,
+            .lent = count_lent(l, &e->key),
+            .since_usec = nm_lend_keys_wanted(e) > 0 ? e->batches[0].since_usec : 0,
+            .reason = e->reason,
+            .backs_off_until_usec = e->backs_off_until_usec,
+        };
+
+        cb(&v, userdata);
+    }
+    if (l->left_out.wanted > 0 && !nm_lend_keys_find(l, &l->left_out.key))
+        cb(&l->left_out, userdata);
+}
