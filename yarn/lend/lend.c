@@ -71,17 +71,29 @@ bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_containe
     return true;
 }
 
-static uint32_t count_lent(const struct nm_lend *l, const struct nm_lend_key *key)
+void nm_lend_each_history(const struct nm_lend *l, nm_lend_history_cb_t cb, void *userdata)
 {
-    uint32_t n = 0;
-
     for (size_t i = 0; i < l->n_lent; i++)
-        n += l->by_age[i]->is.key.priority == key->priority && l->by_age[i]->is.key.request_id == key->request_id;
-    return n;
+        cb(&l->by_age[i]->is, userdata);
+    for (size_t i = 0; i < l->n_ended; i++)
+        cb(nm_lend_containers_ended(l, i), userdata);
+}
+
+static void count_lent(const struct nm_lend *l, uint32_t counts[NM_LEND_KEYS_MAX])
+{
+    for (size_t i = 0; i < l->n_lent; i++) {
+        const struct nm_lend_entry *e = nm_lend_keys_find(l, &l->by_age[i]->is.key);
+
+        if (e)
+            counts[e - l->keys]++;
+    }
 }
 
 void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userdata)
 {
+    uint32_t lent[NM_LEND_KEYS_MAX] = {};
+
+    count_lent(l, lent);
     for (size_t i = 0; i < l->n_keys; i++) {
         const struct nm_lend_entry *e = &l->keys[i];
         const struct nm_lend_key_view v = {
@@ -89,7 +101,7 @@ void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userda
             .size = e->size,
             .wanted = nm_lend_keys_wanted(e),
             .lent_asked = e->lent_asked,
-            .lent = count_lent(l, &e->key),
+            .lent = lent[i],
             .since_usec = nm_lend_keys_wanted(e) > 0 ? e->batches[0].since_usec : 0,
             .reason = e->reason,
             .backs_off_until_usec = e->backs_off_until_usec,

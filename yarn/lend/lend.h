@@ -255,6 +255,9 @@ struct nm_lend_history {
 };
 /* Returns whether the books know the container. */
 bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_container_id *id, struct nm_lend_history *ret);
+/* Calls cb for each container that is lent, or whose history is kept. */
+typedef void (*nm_lend_history_cb_t)(const struct nm_lend_history *h, void *userdata);
+void nm_lend_each_history(const struct nm_lend *l, nm_lend_history_cb_t cb, void *userdata);
 
 /* Calls cb for each key with its state, for the status. The last one may be the newest of the keys that are left alone
  * because there are too many. */
