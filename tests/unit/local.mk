@@ -34,7 +34,9 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
 	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
 	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
-	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer %D%/test-yarn-proxy-asks \
+	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
+	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-promote \
+	%D%/test-yarn-lend-property \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
@@ -118,6 +120,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
 	%D%/health-fixture.c %D%/http-fixture.c %D%/persistent-cgroups.c %D%/launch-fixture.c %D%/launcher-fixture.c \
+	%D%/lend-fixture.c %D%/lend-model.c \
 	%D%/localizer-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
 	%D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c %D%/proxy-fixture.c \
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
@@ -127,7 +130,8 @@ noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %
 	%D%/dirs-fixture.h %D%/each-arena-size.h %D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/failure.h \
 	%D%/fake-launcher.h %D%/fake-libcgroup.h %D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h \
 	%D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h \
-	%D%/health-fixture.h %D%/http-fixture.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/limit-files.h \
+	%D%/health-fixture.h %D%/http-fixture.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/lend-fixture.h %D%/lend-model.h \
+	%D%/limit-files.h \
 	%D%/localizer-fixture.h %D%/loopback.h %D%/manager-fixture.h %D%/message-copy.h %D%/nmctl-run.h \
 	%D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h %D%/persistent-cgroups.h %D%/policy-fixture.h \
 	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
@@ -153,6 +157,8 @@ $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs loc
 	local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room)
+$(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-promote)
+$(call fixture,lend-model,yarn-lend-property)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
@@ -179,8 +185,8 @@ $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-s
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	health-script history json-text link-failures local-listen local-start-memory messages-memory node \
-	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-memory yarn-net \
-	yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
+	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-lend yarn-lend-grant \
+	yarn-memory yarn-net yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
 $(call fixture,failing-calls,output-times)
 $(call fixture,failing-calls fail-nth,launch-nmd-failures output-failures)
 

@@ -13,16 +13,14 @@
 
 /* ---- answers ------------------------------------------------------------------------------------ */
 
-/* Notes that the ResourceManager has read the counts of this call. The first answer after a restart of nmd may be a
- * repeated one, so it confirms nothing. */
+/* Notes that the ResourceManager has read the counts of this call. An uncertain answer confirms nothing: the
+ * ResourceManager may have read an earlier call with the same response id. */
 static void confirm(const struct nm_lend *l, struct nm_lend_entry *e)
 {
     e->answered = e->sent;
-    if (e->sent != NM_LEND_NOT_SENT) {
+    if (e->sent != NM_LEND_NOT_SENT && !l->uncertain) {
         e->former_surplus = e->surplus;
         e->surplus = 0;
-    }
-    if (e->sent != NM_LEND_NOT_SENT && !l->restored) {
         e->unsent = false;
         e->n_sizes = 0;
         if (e->sent_opportunistic > 0)
@@ -58,21 +56,35 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
         e->set = e->in_call = e->own_in_call = false;
     }
     l->revision += changed;
-    if (l->repeated)
+    l->in_flight = false;
+    if (l->repeated) {
+        l->uncertain = false;
         return true;
+    }
     l->n_released = 0;
     l->answered = true;
-    l->restored = false;
+    l->incomplete = false;
     return false;
+}
+
+static void note_counted(struct nm_lend *l)
+{
+    l->has_counted = l->has_response;
+    l->counted_id = l->response_id;
+    l->revision++;
+}
+
+/* If the master repeats its call, its count includes this container. */
+static void count_answered(struct nm_lend *l, struct nm_lend_entry *e)
+{
+    e->in_last_answer++;
+    note_counted(l);
 }
 
 static void count_grant(struct nm_lend *l, struct nm_lend_entry *e)
 {
     e->granted_total++;
-    e->in_last_answer++;
-    l->has_counted = l->has_response;
-    l->counted_id = l->response_id;
-    l->revision++;
+    count_answered(l, e);
 }
 
 static bool was_released(const struct nm_lend *l, const struct nm_yarn_container_id *id)
@@ -91,10 +103,8 @@ static int release(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_len
             return -ENOMEM;
         l->released[l->n_released++] = g->id;
     }
-    l->has_counted = l->has_response;
-    l->counted_id = l->response_id;
+    note_counted(l);
     l->counts.released++;
-    l->revision++;
     *ret = NM_LEND_RELEASE;
     return 0;
 }
@@ -148,7 +158,7 @@ static int lend(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend
     if (e->lent_asked > 0)
         e->lent_asked--;
     else
-        nm_lend_keys_add_surplus(e); /* it was withdrawn: the guaranteed count contains this container */
+        nm_lend_keys_add_surplus(e, e->guaranteed_max); /* the ask was withdrawn: the guaranteed count has it, too */
     (void)nm_lend_keys_take(e, 0);
     e->lent_total++;
     e->asked_usec = now_usec;
@@ -186,7 +196,7 @@ static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g,
         *ret = NM_LEND_PASS;
         return 0;
     }
-    if (l->repeated) {
+    if (l->repeated && !l->incomplete) {
         *ret = NM_LEND_RELEASE;
         return 0;
     }
@@ -226,7 +236,7 @@ static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
         (void)nm_lend_keys_take(e, 0);
     }
     if (e->answered == NM_LEND_SENT_BY_BOOKS)
-        nm_lend_keys_add_surplus(e);
+        nm_lend_keys_add_surplus(e, l->uncertain ? e->guaranteed_max : e->sent_guaranteed);
     else if (e->answered == NM_LEND_NOT_SENT && e->guaranteed_max > 0)
         e->guaranteed_max--;
     count_grant(l, e);
@@ -247,19 +257,27 @@ static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, en
     /* Without lending, the ResourceManager also grants too many if the master has just lowered its count. The master gets
      * those. */
     surplus = e->former_surplus > 0 ? &e->former_surplus : &e->surplus;
-    if (*surplus == 0)
+    if (*surplus == 0) {
+        count_answered(l, e);
         return 0;
+    }
+    if (release(l, g, ret) < 0)
+        return -ENOMEM;
     --*surplus;
-    return release(l, g, ret);
+    return 0;
 }
 
 int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret)
 {
+    int r;
+
     if (l->repeated && was_released(l, &g->id)) {
         *ret = NM_LEND_RELEASE;
         return 0;
     }
-    return g->opportunistic ? grant_opportunistic(l, g, now_usec, ret) : grant_guaranteed(l, g, ret);
+    r = g->opportunistic ? grant_opportunistic(l, g, now_usec, ret) : grant_guaranteed(l, g, ret);
+    l->incomplete |= r < 0;
+    return r;
 }
 
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec)
@@ -343,7 +361,8 @@ void nm_lend_registered(struct nm_lend *l)
         l->by_age[i]->promote_after_usec = 0;
     }
     l->left_out.wanted = 0;
-    l->has_response = l->has_counted = l->answered = l->restored = l->repeated = false;
+    l->has_response = l->has_counted = l->answered = l->repeated = false;
+    l->in_flight = l->uncertain = l->incomplete = false;
     l->n_released = 0;
     l->refused = l->proven = false;
     l->revision++;

@@ -134,10 +134,10 @@ uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip)
     return since_usec;
 }
 
-void nm_lend_keys_add_surplus(struct nm_lend_entry *e)
+void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most)
 {
     e->unsent = true;
-    e->surplus += e->surplus < e->sent_guaranteed;
+    e->surplus += e->surplus < most;
 }
 
 /* ---- asks --------------------------------------------------------------------------------------- */

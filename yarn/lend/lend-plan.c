@@ -295,20 +295,23 @@ static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
     return 0;
 }
 
-/* The last answer is handled: the ResourceManager has the counts that its call had. */
+/* If the last call was answered, the ResourceManager has the counts that it had. */
 static void end_answer(struct nm_lend *l)
 {
-    if (!l->answered)
+    if (!l->answered) {
+        l->uncertain |= l->in_flight;
         return;
+    }
     l->answered = false;
     for (size_t i = 0; i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
-        if (e->answered != NM_LEND_NOT_SENT)
+        if (e->answered != NM_LEND_NOT_SENT && !l->uncertain)
             e->guaranteed_max = e->sent_guaranteed;
         e->answered = NM_LEND_NOT_SENT;
         e->former_surplus = 0;
     }
+    l->uncertain = false;
 }
 
 static int make_order(struct nm_lend *l)
@@ -345,6 +348,7 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
     }
     if (r < 0)
         return r;
+    l->in_flight = true;
     *ret = l->changes;
     *ret_n = l->n_changes;
     return 0;

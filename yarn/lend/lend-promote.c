@@ -24,12 +24,14 @@ static bool can_promote(const struct nm_lend *l, const struct nm_lend_container 
                         uint64_t now_usec)
 {
     const struct nm_lend_place *node = c->node;
+    const int64_t memory_mib = l->promoting_memory_mib - (c->promoting ? c->is.size.memory_mib : 0);
+    const int64_t vcores = l->promoting_vcores - (c->promoting ? c->is.size.vcores : 0);
 
-    return c->state == NM_LEND_STATE_RUNNING && !c->promoting && c->promote_after_usec <= now_usec && node &&
-           node->promoting == 0 && node->has_room && nm_sub_u64(now_usec, node->room_usec) <= NM_LEND_ROOM_USEC &&
+    return c->state == NM_LEND_STATE_RUNNING && c->promote_after_usec <= now_usec && node &&
+           node->promoting == c->promoting && node->has_room &&
+           nm_sub_u64(now_usec, node->room_usec) <= NM_LEND_ROOM_USEC &&
            fits(&c->is.size, node->room.memory_mib, node->room.vcores) &&
-           fits(&c->is.size, NM_MAX(headroom->memory_mib, INT64_C(0)) - l->promoting_memory_mib,
-                headroom->vcores - l->promoting_vcores);
+           fits(&c->is.size, NM_MAX(headroom->memory_mib, INT64_C(0)) - memory_mib, headroom->vcores - vcores);
 }
 
 int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroom, uint64_t now_usec,
@@ -44,6 +46,8 @@ int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroo
             continue;
         nm_lend_containers_set_promoting(l, c, true);
         c->was_asked = true;
+        c->promote_after_usec = nm_add_u64(now_usec, NM_LEND_PENDING_USEC);
+        l->revision++;
         *ret = (struct nm_lend_promotion){c->is.id, c->version, c->is.size};
         return 1;
     }
@@ -83,9 +87,7 @@ bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container
     if (!c->was_asked)
         return false;
     nm_lend_containers_set_promoting(l, c, outstanding);
-    if (!outstanding) {
-        c->promote_after_usec = nm_add_u64(now_usec, NM_LEND_REFUSED_USEC);
-        l->revision++;
-    }
+    c->promote_after_usec = nm_add_u64(now_usec, outstanding ? NM_LEND_PENDING_USEC : NM_LEND_REFUSED_USEC);
+    l->revision++;
     return true;
 }

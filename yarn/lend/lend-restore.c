@@ -211,7 +211,7 @@ static int put_books(struct nm_lend *l, const Yarn__LendBooks *m)
     l->counted_id = m->counted_id;
     l->refused = m->refused;
     l->proven = m->proven;
-    l->restored = true;
+    l->uncertain = true;
     return 0;
 }
 

@@ -21,6 +21,7 @@
 #define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)   /* if a container is not known to run */
 #define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC)  /* if all of them run */
 #define NM_LEND_REFUSED_USEC (60 * NM_USEC_PER_SEC)   /* after a refused promotion */
+#define NM_LEND_PENDING_USEC (300 * NM_USEC_PER_SEC)  /* after a promotion that was neither granted nor refused */
 #define NM_LEND_OBSERVE_USEC (60 * NM_USEC_PER_SEC)   /* observed time is packed once in this time */
 #define NM_LEND_ROOMS_MAX 256u
 #define NM_LEND_ENDED_MAX 1024u
@@ -94,8 +95,8 @@ uint32_t nm_lend_keys_count_since(const struct nm_lend_entry *e, uint64_t usec);
 uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip);
 /* Removes the newest ones. */
 void nm_lend_keys_lower(struct nm_lend_entry *e, uint32_t n);
-/* Notes that the ResourceManager has one guaranteed ask too many. */
-void nm_lend_keys_add_surplus(struct nm_lend_entry *e);
+/* Notes that the ResourceManager has one guaranteed ask too many, of `most`. */
+void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most);
 
 /* ---- lend-nodes.c ----------------------------------------------------------------------------- */
 
@@ -129,7 +130,7 @@ struct nm_lend_container {
     enum nm_lend_state state;
     bool promoting;             /* a promotion is outstanding */
     bool was_asked;             /* a promotion has been asked for, at any time */
-    uint64_t promote_after_usec;
+    uint64_t promote_after_usec; /* when the promotion may be asked for again */
 };
 
 struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const struct nm_yarn_container_id *id);
@@ -175,7 +176,11 @@ struct nm_lend {
     struct nm_lend_change *changes;
     size_t n_changes, changes_size;
 
-    bool answered, restored; /* answered: `answered` of keys may be set. restored: no answer since nm_lend_restore() */
+    /* in_flight: the last plan has no answer yet. uncertain: a plan before it had no answer, or nmd was restarted. Then the
+     * ResourceManager may have read another call than the one that it answers. */
+    bool in_flight, uncertain;
+    bool answered;   /* an answer was handled since the last plan */
+    bool incomplete; /* not all containers of the last answer were counted, for lack of memory */
     bool has_response, has_counted;
     int32_t response_id, counted_id; /* of the last answer, and of the last answer that granted something */
     bool repeated;

@@ -212,8 +212,9 @@ size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t 
 
 /* Returns the promotion to ask for now: the container that has been lent for the longest time, runs, and is on a node
  * whose room is known (not older than 15 s) and suffices, while no other promotion is outstanding on this node and the
- * queue's headroom, less all outstanding promotions, suffices. Marks it as outstanding. Returns 1, or 0 if there is
- * none. */
+ * queue's headroom, less all outstanding promotions, suffices. Marks it as outstanding. A promotion that was
+ * neither granted nor refused for 5 minutes is returned again: the call with it may have been lost. Returns 1, or 0 if
+ * there is none. */
 struct nm_lend_promotion {
     struct nm_yarn_container_id id;
     int32_t version;

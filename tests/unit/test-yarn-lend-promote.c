@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which lent container becomes guaranteed, and when; which nodes are asked (yarn/lend/lend.h). */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lend-fixture.h"
+
+static const struct nm_lend_size plenty = {1 << 20, 1000};
+
+static void set_running(struct fixture *w, int64_t number, bool running)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    nm_lend_set_running(w->l, &id, running);
+}
+
+static void set_room(struct fixture *w, const char *host, int64_t memory_mib)
+{
+    assert_int_equal(nm_lend_set_room(w->l, &(struct nm_lend_node_room){host, 4501, {memory_mib, 10}, w->now_usec}), 0);
+}
+
+/* Returns the number of the container to promote, or 0. */
+static int64_t promote_with(struct fixture *w, struct nm_lend_size headroom)
+{
+    struct nm_lend_promotion p;
+
+    return nm_lend_next_promotion(w->l, &headroom, w->now_usec, &p) ? p.id.number : 0;
+}
+
+static int64_t promote(struct fixture *w)
+{
+    return promote_with(w, plenty);
+}
+
+static bool promoted(struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_promoted(w->l, &id, 1, w->now_usec);
+}
+
+static bool refused(struct fixture *w, int64_t number, bool outstanding)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_promotion_refused(w->l, &id, outstanding, w->now_usec);
+}
+
+static bool ended(struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_ended(w->l, &id, true, w->now_usec);
+}
+
+/* Lends the containers 1 and 2 on host "one" and 3 on host "two". All of them run. */
+static int set_up(void **state)
+{
+    struct fixture *w;
+    struct nm_lend_grant g = opportunistic(3);
+
+    lend_fixture_set_up(state);
+    w = *state;
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 3);
+    for (int64_t i = 1; i <= 2; i++) {
+        assert_int_equal(grant(w, opportunistic(i)), NM_LEND_SHOW);
+        w->now_usec += SECONDS(1);
+    }
+    g.host = "two";
+    assert_int_equal(grant(w, g), NM_LEND_SHOW);
+    for (int64_t i = 1; i <= 3; i++)
+        set_running(w, i, true);
+    return 0;
+}
+
+/* ---- promotions --------------------------------------------------------------------------------- */
+
+static void the_oldest_container_is_promoted_with_its_version(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_promotion p;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(nm_lend_next_promotion(w->l, &plenty, w->now_usec, &p), 1);
+    assert_int_equal(p.id.number, 1);
+    assert_int_equal(p.version, 0);
+    assert_int_equal(p.size.memory_mib, 1024);
+}
+
+static void without_known_room_nothing_is_promoted(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_int_equal(promote(w), 0);
+    set_room(w, "one", 1023);
+    assert_int_equal(promote(w), 0);
+    set_room(w, "one", 1024);
+    w->now_usec += SECONDS(15) + 1; /* too old */
+    assert_int_equal(promote(w), 0);
+    set_room(w, "two", 1024);
+    assert_int_equal(promote(w), 3);
+}
+
+static void without_headroom_nothing_is_promoted(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    set_room(w, "two", 4096);
+    assert_int_equal(promote_with(w, (struct nm_lend_size){1023, 10}), 0);
+    assert_int_equal(promote_with(w, (struct nm_lend_size){4096, 0}), 0);
+    assert_int_equal(promote_with(w, (struct nm_lend_size){2047, 10}), 1);
+    assert_int_equal(promote_with(w, (struct nm_lend_size){2047, 10}), 0); /* the first one needs 1024 of it */
+    assert_int_equal(promote_with(w, (struct nm_lend_size){2048, 10}), 3);
+}
+
+static void one_promotion_is_outstanding_on_a_node(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    assert_int_equal(promote(w), 0);
+    assert_true(promoted(w, 1));
+    assert_int_equal(promote(w), 0); /* the room was that before the promotion */
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 2);
+}
+
+static void a_container_that_does_not_run_is_not_promoted(void **state)
+{
+    struct fixture *w = *state;
+
+    set_running(w, 1, false);
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 2);
+}
+
+static void a_promoted_container_is_not_lent_any_more(void **state)
+{
+    struct fixture *w = *state;
+    const struct nm_yarn_container_id id = id_of(1);
+    struct nm_lend_history h;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    for (int i = 0; i < 2; i++) { /* the second time in a repeated answer */
+        assert_true(promoted(w, 1));
+        assert_int_equal(figures(w).promoted, 1);
+        assert_int_equal(figures(w).lent, 2);
+        assert_int_equal(figures(w).lent_memory_mib, 2048);
+    }
+    assert_false(nm_lend_is_lent(w->l, &id));
+    assert_true(nm_lend_find_history(w->l, &id, &h));
+    assert_int_equal(h.promoted_usec, w->now_usec);
+    assert_int_equal(h.ended_usec, 0);
+    assert_false(promoted(w, 77));
+}
+
+/* Its node may not have been told of the promotion yet, and may still preempt it. */
+static void the_end_of_a_promoted_container_is_noted(void **state)
+{
+    struct fixture *w = *state;
+    const struct nm_yarn_container_id id = id_of(1);
+    struct nm_lend_history h;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    assert_true(promoted(w, 1));
+    w->now_usec += SECONDS(1);
+    assert_true(ended(w, 1));
+    assert_true(nm_lend_find_history(w->l, &id, &h));
+    assert_true(h.preempted);
+    assert_int_equal(h.ended_usec, w->now_usec);
+    assert_int_equal(figures(w).preempted, 0);
+    assert_int_equal(view_of(w, 20).backs_off_until_usec, w->now_usec + MINUTES(1));
+}
+
+static void a_refused_promotion_is_asked_for_again_after_a_minute(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_false(refused(w, 1, false)); /* the books have not asked */
+    set_room(w, "one", 1024);
+    assert_int_equal(promote(w), 1);
+    assert_true(refused(w, 1, false));
+    assert_int_equal(promote(w), 2);
+    assert_true(promoted(w, 2));
+    w->now_usec += SECONDS(59);
+    set_room(w, "one", 1024);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(1);
+    assert_int_equal(promote(w), 1);
+}
+
+static void an_outstanding_promotion_stays_outstanding(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    assert_true(refused(w, 1, true));
+    assert_int_equal(promote(w), 0);
+    assert_true(promoted(w, 1));
+}
+
+static void the_end_of_a_container_ends_its_promotion(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    assert_true(ended(w, 1));
+    assert_true(promoted(w, 1)); /* the answer may still come */
+    assert_int_equal(figures(w).promoted, 0);
+    assert_int_equal(promote(w), 2);
+}
+
+static void after_a_registration_promotions_are_asked_for_again(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    nm_lend_registered(w->l);
+    assert_int_equal(promote(w), 1);
+}
+
+static void an_outstanding_promotion_survives_a_restart(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    restart(w);
+    set_room(w, "one", 4096);
+    set_room(w, "two", 4096);
+    assert_int_equal(promote_with(w, (struct nm_lend_size){2047, 10}), 0);
+    assert_int_equal(promote(w), 3);
+    assert_true(refused(w, 1, true));
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------- */
+
+static size_t nodes_to_ask(struct fixture *w, struct nm_lend_node *ret, size_t n)
+{
+    return nm_lend_nodes_to_ask(w->l, w->now_usec, ret, n);
+}
+
+static void nodes_are_asked_the_longest_unasked_first(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_node nodes[3];
+
+    assert_int_equal(nodes_to_ask(w, nodes, 1), 1);
+    assert_string_equal(nodes[0].host, "one");
+    assert_int_equal(nodes[0].port, 4501);
+    w->now_usec += SECONDS(1);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "two");
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 0);
+}
+
+static void a_node_is_asked_every_5_s_until_its_containers_run_and_then_every_10_s(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_node nodes[3];
+
+    set_running(w, 2, false);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 2);
+    w->now_usec += SECONDS(5);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "one");
+    w->now_usec += SECONDS(5);
+    set_running(w, 2, true);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "two");
+    w->now_usec += SECONDS(5);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "one");
+}
+
+static void a_node_without_lent_containers_is_not_asked(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_node nodes[3];
+
+    set_room(w, "three", 4096);
+    assert_true(ended(w, 3));
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "one");
+}
+
+static void the_containers_of_a_node_are_listed(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_yarn_container_id ids[4];
+
+    assert_int_equal(nm_lend_containers_on(w->l, "one", 4501, ids, 4), 2);
+    assert_int_equal(ids[0].number, 1);
+    assert_int_equal(ids[1].number, 2);
+    assert_int_equal(nm_lend_containers_on(w->l, "one", 4501, ids, 1), 1);
+    assert_int_equal(nm_lend_containers_on(w->l, "one", 1, ids, 4), 0);
+    assert_int_equal(nm_lend_containers_on(w->l, "three", 4501, ids, 4), 0);
+}
+
+static void the_room_of_the_newest_256_nodes_is_kept(void **state)
+{
+    struct fixture *w = *state;
+    char host[16];
+
+    set_room(w, "one", 4096);
+    for (int i = 0; i < 256; i++) {
+        w->now_usec += 1;
+        snprintf(host, sizeof host, "other%d", i);
+        set_room(w, host, 4096);
+    }
+    assert_int_equal(promote(w), 0);
+    w->now_usec += 1;
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+}
+
+static void a_container_on_a_node_without_a_usable_name_is_not_promoted(void **state)
+{
+    struct fixture *w = *state;
+    char host[300] = "";
+    struct nm_lend_grant g = opportunistic(4), far = opportunistic(5);
+    struct nm_lend_node nodes[3];
+
+    memset(host, 'h', sizeof host - 1);
+    g.host = NULL;
+    far.host = host;
+    ask(w, 2);
+    assert_int_equal(grant(w, g), NM_LEND_SHOW);
+    assert_int_equal(grant(w, far), NM_LEND_SHOW);
+    set_running(w, 4, true);
+    set_running(w, 5, true);
+    set_room(w, host, 4096);
+    assert_int_equal(promote(w), 0);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 2);
+    restart(w);
+    assert_int_equal(figures(w).lent, 5);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, lend_fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_oldest_container_is_promoted_with_its_version),
+        TEST(without_known_room_nothing_is_promoted),
+        TEST(without_headroom_nothing_is_promoted),
+        TEST(one_promotion_is_outstanding_on_a_node),
+        TEST(a_container_that_does_not_run_is_not_promoted),
+        TEST(a_promoted_container_is_not_lent_any_more),
+        TEST(the_end_of_a_promoted_container_is_noted),
+        TEST(a_refused_promotion_is_asked_for_again_after_a_minute),
+        TEST(an_outstanding_promotion_stays_outstanding),
+        TEST(the_end_of_a_container_ends_its_promotion),
+        TEST(after_a_registration_promotions_are_asked_for_again),
+        TEST(an_outstanding_promotion_survives_a_restart),
+        TEST(nodes_are_asked_the_longest_unasked_first),
+        TEST(a_node_is_asked_every_5_s_until_its_containers_run_and_then_every_10_s),
+        TEST(a_node_without_lent_containers_is_not_asked),
+        TEST(the_containers_of_a_node_are_listed),
+        TEST(the_room_of_the_newest_256_nodes_is_kept),
+        TEST(a_container_on_a_node_without_a_usable_name_is_not_promoted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Random histories of one application master, whose asks the books of lending share out, and of a small model of a
+ * ResourceManager with its two tables of asks. Calls and answers are lost and repeated, nmd is restarted between any two
+ * steps, and the ResourceManager is restarted. In every history:
+ *
+ *   - the master never sees an opportunistic container that it didn't ask for, nor more containers than it asked for:
+ *     more only if the ResourceManager would have granted them without lending, too
+ *   - every lent container is counted once
+ *   - the ResourceManager ends up with the asks of the master: none is lost, and none remains
+ *
+ *   test-yarn-lend-property [HISTORIES [SEED]]
+ *
+ * History number i has the seed SEED + i. A failure prints the seed of its history. To repeat the failure, pass 1 and
+ * this seed.
+ */
+
+#include "lend-model.h"
+
+static const char *const hosts[N_HOSTS] = {"one", "two", "three"};
+
+static struct totals {
+    uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused;
+} totals;
+
+static struct nm_yarn_container_id id_of(int c)
+{
+    return (struct nm_yarn_container_id){{{1410901177871, 1}, 1}, c + 1};
+}
+
+static int index_of(const struct nm_yarn_container_id *id)
+{
+    return (int)id->number - 1;
+}
+
+/* ---- the books ---------------------------------------------------------------------------------- */
+
+static void find_view(const struct nm_lend_key_view *v, void *userdata)
+{
+    struct nm_lend_key_view *ret = userdata;
+
+    if (v->key.priority == ret->key.priority && v->key.request_id == ret->key.request_id)
+        *ret = *v;
+}
+
+static struct nm_lend_key_view view_of(const struct fixture *w, int key)
+{
+    struct nm_lend_key_view v = {.key = model_keys[key]};
+
+    nm_lend_each_key(w->l, find_view, &v);
+    return v;
+}
+
+static void check_figures(const struct fixture *w)
+{
+    const struct nm_lend_figures f = nm_lend_figures(w->l);
+    uint64_t lent = 0, waiting = 0;
+    int64_t memory_mib = 0;
+
+    for (int c = 0; c < w->n_containers; c++) {
+        const struct nm_yarn_container_id id = id_of(c);
+
+        CHECK(w, nm_lend_is_lent(w->l, &id) == w->containers[c].lent);
+        lent += w->containers[c].lent;
+        waiting += w->containers[c].lent && w->containers[c].queued;
+        memory_mib += w->containers[c].lent ? w->containers[c].size.memory_mib : 0;
+    }
+    CHECK(w, f.lent == lent && f.waiting == waiting && f.lent_memory_mib == memory_mib);
+    CHECK(w, f.granted == f.lent + f.promoted + f.preempted + f.ended);
+    for (int k = 0; k < N_KEYS; k++)
+        CHECK(w, view_of(w, k).wanted == (uint32_t)w->waits[k]);
+}
+
+/* Restarts nmd. The restored books must be equal, except for what they don't pack. */
+static void restart(struct fixture *w)
+{
+    uint8_t *one, *other;
+    size_t size_one, size_other;
+    struct nm_lend *restored;
+
+    CHECK(w, nm_lend_pack(w->l, &one, &size_one) == 0);
+    CHECK(w, nm_lend_restore((struct nm_bytes){one, size_one}, &restored) == 0);
+    CHECK(w, nm_lend_pack(restored, &other, &size_other) == 0);
+    CHECK(w, size_one == size_other && memcmp(one, other, size_one) == 0);
+    free(one);
+    free(other);
+    nm_lend_free(w->l);
+    w->l = restored;
+    nm_lend_set_rule(w->l, &w->rule);
+    memset(w->rooms, 0, sizeof w->rooms);
+    w->restarted = true;
+    totals.restarts++;
+}
+
+/* ---- a call ------------------------------------------------------------------------------------- */
+
+static void change_settings(struct fixture *w)
+{
+    static const int64_t limits[] = {-1, -1, 0, 2048, 5000, 20000};
+
+    if (one_in(w, 12))
+        w->rule.mode = random_number(w, NM_LEND_N_MODES);
+    if (one_in(w, 12))
+        w->limits.application_memory_mib = limits[random_number(w, NM_ARRAY_SIZE(limits))];
+    if (one_in(w, 12))
+        w->limits.queue_memory_left_mib = limits[random_number(w, NM_ARRAY_SIZE(limits))];
+    if (one_in(w, 12))
+        w->limits.node_memory_mib = limits[random_number(w, NM_ARRAY_SIZE(limits))];
+    w->limits.observes = one_in(w, 20);
+    nm_lend_set_rule(w->l, &w->rule);
+    if (one_in(w, 4))
+        w->rm.guaranteed_room = one_in(w, 2);
+    if (one_in(w, 4))
+        w->rm.opportunistic_room = !one_in(w, 3);
+}
+
+static void change_needs(struct fixture *w)
+{
+    for (int k = 0; k < N_KEYS; k++) {
+        if (!one_in(w, 4))
+            continue;
+        w->m.needs[k] = one_in(w, 4) ? 0 : w->m.needs[k] + random_int(w, 4);
+        if (w->m.needs[k] > 12)
+            w->m.needs[k] = 12;
+        if (one_in(w, 12))
+            w->m.size[k] = random_int(w, N_SIZES);
+        w->m.labelled[k] = one_in(w, 30);
+        w->m.must_ask[k] = true;
+    }
+}
+
+static struct nm_lend_ask ask_of(const struct fixture *w, int k)
+{
+    return (struct nm_lend_ask){.key = model_keys[k], .size = model_sizes[w->m.size[k]], .count = w->m.needs[k], .any = true,
+                                .relax = true, .labelled = w->m.labelled[k]};
+}
+
+static void note_asks(struct fixture *w)
+{
+    struct nm_lend_ask asks[2 * N_KEYS];
+    size_t n = 0;
+
+    for (int k = 0; k < N_KEYS; k++) {
+        if (!w->m.must_ask[k])
+            continue;
+        asks[n] = ask_of(w, k);
+        asks[n].any = false; /* the same for a host */
+        n++;
+        asks[n++] = ask_of(w, k);
+        w->waits[k] = NM_MAX(w->m.needs[k] - w->unseen[k], 0);
+        w->unread[k] = true;
+    }
+    CHECK(w, nm_lend_ask(w->l, asks, n, w->now_usec) == 0);
+}
+
+static int key_index(const struct nm_lend_key *key)
+{
+    int k = 0;
+
+    while (model_keys[k].priority != key->priority || model_keys[k].request_id != key->request_id)
+        k++;
+    return k;
+}
+
+static int size_index(const struct nm_lend_size *size)
+{
+    return size->memory_mib == model_sizes[1].memory_mib;
+}
+
+static void add_message(struct fixture *w, int key, int size, int32_t count, bool opportunistic)
+{
+    CHECK(w, w->n_messages < NM_ARRAY_SIZE(w->messages) && count >= 0);
+    w->messages[w->n_messages++] = (struct message){key, size, count, opportunistic};
+}
+
+static void add_change(struct fixture *w, const struct nm_lend_change *c, bool replaced[N_KEYS])
+{
+    int k = key_index(&c->key), s = size_index(&c->size);
+
+    CHECK(w, c->with_opportunistic || !c->only_opportunistic);
+    if (c->with_opportunistic && c->opportunistic == 0)
+        add_message(w, k, s, 0, true);
+    if (!c->only_opportunistic) {
+        CHECK(w, w->unseen[k] > 0 || c->guaranteed + c->opportunistic == w->waits[k]);
+        add_message(w, k, s, c->guaranteed, false);
+        replaced[k] = true;
+    }
+    if (c->with_opportunistic && c->opportunistic > 0)
+        add_message(w, k, s, c->opportunistic, true);
+}
+
+static bool is_busy(const struct fixture *w)
+{
+    for (int c = 0; c < w->n_containers; c++)
+        if (w->containers[c].lent && w->containers[c].queued &&
+            w->now_usec - w->containers[c].lent_usec > SECONDS(3))
+            return true;
+    return false;
+}
+
+static void check_limits(const struct fixture *w, int64_t asked_before_mib)
+{
+    const struct nm_lend_figures f = nm_lend_figures(w->l);
+
+    if (w->limits.application_memory_mib >= 0)
+        CHECK(w, f.asked_memory_mib <= NM_MAX(w->limits.application_memory_mib - f.lent_memory_mib, INT64_C(0)));
+    if (w->limits.queue_memory_left_mib >= 0)
+        CHECK(w, f.asked_memory_mib <= w->limits.queue_memory_left_mib + asked_before_mib);
+    if (w->limits.observes || w->rule.mode == NM_LEND_OFF || is_busy(w))
+        CHECK(w, f.asked == 0);
+    for (int k = 0; k < N_KEYS; k++) {
+        const struct nm_lend_key_view v = view_of(w, k);
+
+        CHECK(w, v.lent_asked <= v.wanted);
+        CHECK(w, v.lent_asked == 0 || v.backs_off_until_usec <= w->now_usec);
+        CHECK(w, v.lent_asked == 0 || !w->m.labelled[k] || !w->m.must_ask[k]);
+        if (w->rule.mode == NM_LEND_OVERFLOW)
+            CHECK(w, v.lent_asked == 0 || v.since_usec + w->rule.after_usec <= w->now_usec);
+    }
+}
+
+static void plan(struct fixture *w)
+{
+    const int64_t asked_mib = nm_lend_figures(w->l).asked_memory_mib;
+    const struct nm_lend_change *changes;
+    bool replaced[N_KEYS] = {};
+    size_t n;
+
+    CHECK(w, nm_lend_plan(w->l, &w->limits, w->now_usec, &changes, &n) == 0);
+    w->n_messages = 0;
+    for (size_t i = 0; i < n; i++)
+        add_change(w, &changes[i], replaced);
+    for (int k = 0; k < N_KEYS; k++)
+        if (w->m.must_ask[k] && !replaced[k])
+            add_message(w, k, w->m.size[k], w->m.needs[k], false);
+    check_limits(w, asked_mib);
+}
+
+static void tell_of_nodes(struct fixture *w)
+{
+    for (int h = 0; h < N_HOSTS; h++) {
+        if (!one_in(w, 3))
+            continue;
+        w->rooms[h] = (struct room){w->now_usec, random_int(w, 6000)};
+        CHECK(w, nm_lend_set_room(w->l, &(struct nm_lend_node_room){
+                                            hosts[h], 1, {w->rooms[h].memory_mib, 8}, w->now_usec}) == 0);
+    }
+    for (int c = 0; c < w->n_containers; c++) {
+        const struct nm_yarn_container_id id = id_of(c);
+
+        if (!w->containers[c].lent || !one_in(w, 3))
+            continue;
+        w->containers[c].running = !one_in(w, 6);
+        w->containers[c].queued = !w->containers[c].running;
+        nm_lend_set_running(w->l, &id, w->containers[c].running);
+    }
+}
+
+static void promote(struct fixture *w)
+{
+    const struct nm_lend_size headroom = {random_int(w, 8000), 16};
+    struct nm_lend_promotion p;
+
+    w->n_promotions = 0;
+    while (nm_lend_next_promotion(w->l, &headroom, w->now_usec, &p) > 0) {
+        struct container *c = &w->containers[index_of(&p.id)];
+        const struct room *room = &w->rooms[c->host];
+
+        CHECK(w, c->lent && c->running && p.size.memory_mib <= headroom.memory_mib);
+        CHECK(w, room->at_usec > 0 && w->now_usec - room->at_usec <= SECONDS(15));
+        CHECK(w, room->memory_mib >= p.size.memory_mib && w->n_promotions < N_HOSTS);
+        for (size_t i = 0; i < w->n_promotions; i++)
+            CHECK(w, w->containers[w->promotions[i]].host != c->host);
+        w->promotions[w->n_promotions++] = index_of(&p.id);
+    }
+}
+
+/* ---- an answer ---------------------------------------------------------------------------------- */
+
+static void count_shown(struct fixture *w, const struct container *c)
+{
+    if (w->waits[c->key] > 0)
+        w->waits[c->key]--;
+    else {
+        CHECK(w, !c->opportunistic && w->surplus[c->key] > 0);
+        w->surplus[c->key]--;
+    }
+    w->unseen[c->key]++;
+}
+
+static void check_verdict(struct fixture *w, struct container *c, enum nm_lend_verdict verdict)
+{
+    const bool too_small = c->opportunistic && c->size.memory_mib < model_sizes[w->m.size[c->key]].memory_mib;
+
+    if (verdict == NM_LEND_RELEASE) {
+        CHECK(w, w->waits[c->key] == 0 || too_small);
+        totals.released++;
+    } else {
+        CHECK(w, verdict == (c->opportunistic ? NM_LEND_SHOW : NM_LEND_PASS));
+        CHECK(w, !too_small);
+        count_shown(w, c);
+        c->was_lent = c->lent = c->opportunistic;
+        c->lent_usec = w->now_usec;
+        totals.shown += c->opportunistic;
+        totals.guaranteed += !c->opportunistic;
+    }
+    c->verdict = verdict;
+}
+
+static void take_granted(struct fixture *w, const struct answer *a, bool opportunistic, bool repeated)
+{
+    for (size_t i = 0; i < a->n_granted; i++) {
+        struct container *c = &w->containers[a->granted[i]];
+        const struct nm_lend_grant g = {.id = id_of(a->granted[i]), .key = model_keys[c->key], .size = c->size,
+                                        .host = hosts[c->host], .port = 1, .opportunistic = opportunistic};
+        enum nm_lend_verdict verdict;
+
+        if (c->opportunistic != opportunistic)
+            continue;
+        CHECK(w, nm_lend_granted(w->l, &g, w->now_usec, &verdict) == 0);
+        if (repeated)
+            CHECK(w, verdict == c->verdict);
+        else
+            check_verdict(w, c, verdict);
+    }
+}
+
+static void take_others(struct fixture *w, const struct answer *a)
+{
+    for (size_t i = 0; i < a->n_promoted; i++) {
+        struct container *c = &w->containers[a->promoted[i]];
+        const struct nm_yarn_container_id id = id_of(a->promoted[i]);
+
+        CHECK(w, nm_lend_promoted(w->l, &id, 1, w->now_usec));
+        totals.promoted += c->lent;
+        if (c->lent)
+            w->rooms[c->host].at_usec = 0;
+        c->lent = false;
+    }
+    for (size_t i = 0; i < a->n_ended; i++) {
+        const struct nm_yarn_container_id id = id_of(a->ended[i]);
+
+        CHECK(w, nm_lend_ended(w->l, &id, a->preempted[i], w->now_usec));
+        w->containers[a->ended[i]].lent = false;
+    }
+    for (size_t i = 0; i < a->n_refused; i++) {
+        const struct nm_yarn_container_id id = id_of(a->refused[i]);
+
+        CHECK(w, nm_lend_promotion_refused(w->l, &id, w->containers[a->refused[i]].promoting, w->now_usec));
+    }
+}
+
+static void take_answer(struct fixture *w, const struct answer *a)
+{
+    const bool known = a->id == w->handled_id;
+    const bool repeated = nm_lend_begin_answer(w->l, a->id);
+
+    /* A restarted nmd need not know an answer in which nothing was granted. */
+    CHECK(w, repeated == known || (known && w->restarted && a->n_granted == 0));
+    take_granted(w, a, false, known);
+    take_granted(w, a, true, known);
+    take_others(w, a);
+    w->handled_id = a->id;
+    w->restarted = false;
+    totals.repeated += repeated;
+    check_figures(w);
+}
+
+/* The master gets the answer. */
+static void deliver(struct fixture *w, const struct answer *a)
+{
+    for (int k = 0; k < N_KEYS; k++)
+        w->m.must_ask[k] = false;
+    for (size_t i = 0; i < a->n_granted; i++) {
+        const struct container *c = &w->containers[a->granted[i]];
+
+        if (c->verdict == NM_LEND_RELEASE)
+            continue;
+        w->m.needs[c->key] -= w->m.needs[c->key] > 0;
+        w->m.must_ask[c->key] |= w->m.corrects;
+    }
+    memset(w->unseen, 0, sizeof w->unseen);
+    w->m.id++;
+}
+
+/* ---- histories ---------------------------------------------------------------------------------- */
+
+static void request(struct fixture *w)
+{
+    note_asks(w);
+    plan(w);
+    promote(w);
+    totals.calls++;
+}
+
+static void good_call(struct fixture *w)
+{
+    const struct answer *a;
+
+    request(w);
+    a = model_answer_call(w);
+    take_answer(w, a);
+    deliver(w, a);
+    model_allocate(w);
+}
+
+static void bad_call(struct fixture *w)
+{
+    uint64_t fate = random_number(w, 8);
+    const struct answer *a;
+
+    request(w);
+    totals.lost++;
+    if (one_in(w, 2)) {
+        restart(w);
+        fate %= 2; /* the connection is lost */
+    }
+    if (fate == 0)
+        return; /* the call is lost */
+    a = model_answer_call(w);
+    if (fate == 1)
+        return; /* the answer is lost before nmd gets it */
+    take_answer(w, a);
+    if (one_in(w, 2))
+        restart(w);
+    /* the answer is lost before the master gets it */
+}
+
+static void restart_resource_manager(struct fixture *w)
+{
+    model_restart(w);
+    nm_lend_registered(w->l);
+    w->m.id = 0;
+    w->handled_id = -1;
+    for (int k = 0; k < N_KEYS; k++) {
+        w->waits[k] = w->surplus[k] = w->unseen[k] = 0;
+        w->m.must_ask[k] = w->m.needs[k] > 0;
+    }
+    totals.registrations++;
+}
+
+/* Without room and without lost calls, the ResourceManager gets the asks as the books have them. */
+static void check_asks(struct fixture *w)
+{
+    w->rm.guaranteed_room = w->rm.opportunistic_room = false;
+    for (int i = 0; i < 3; i++)
+        good_call(w);
+    for (int k = 0; k < N_KEYS; k++) {
+        /* Without lending, a label's ask is lost, too, if it was changed in a repeated call. */
+        CHECK(w, w->rm.one_table || w->m.labelled[k] || model_asked(w, k) >= w->waits[k]);
+        w->m.must_ask[k] = true;
+    }
+    for (int i = 0; i < 3; i++)
+        good_call(w);
+    for (int k = 0; k < N_KEYS; k++) {
+        const struct nm_lend_key_view v = view_of(w, k);
+        const int s = w->m.size[k];
+
+        CHECK(w, w->waits[k] == w->m.needs[k] && (w->rm.one_table || v.reason != NM_LEND_REFUSED));
+        if (w->rm.one_table) {
+            CHECK(w, w->rm.guaranteed[k] == (int32_t)(v.lent_asked > 0 ? v.lent_asked : v.wanted));
+            continue;
+        }
+        CHECK(w, w->rm.guaranteed[k] == (int32_t)(v.wanted - v.lent_asked));
+        CHECK(w, w->rm.opportunistic[k][s] == (int32_t)v.lent_asked && w->rm.opportunistic[k][1 - s] == 0);
+    }
+}
+
+/* With room, the master gets all containers that it waits for. */
+static void check_grants(struct fixture *w)
+{
+    bool waits = true;
+
+    w->rm.guaranteed_room = w->rm.opportunistic_room = true;
+    for (int k = 0; k < N_KEYS; k++)
+        w->m.must_ask[k] |= w->m.labelled[k];
+    for (int i = 0; waits && i < 60; i++) {
+        w->now_usec += SECONDS(31);
+        good_call(w);
+        waits = false;
+        for (int k = 0; k < N_KEYS; k++)
+            waits |= w->waits[k] > 0 || w->m.needs[k] > 0;
+    }
+    CHECK(w, !waits);
+}
+
+static void step(struct fixture *w)
+{
+    change_settings(w);
+    change_needs(w);
+    tell_of_nodes(w);
+    if (one_in(w, 20))
+        restart(w);
+    if (one_in(w, 5))
+        bad_call(w);
+    else
+        good_call(w);
+    model_allocate(w);
+    if (one_in(w, 40))
+        restart_resource_manager(w);
+    if (one_in(w, 20))
+        check_asks(w);
+    w->now_usec += one_in(w, 10) ? SECONDS(random_number(w, 400)) : random_number(w, SECONDS(10));
+}
+
+static void history(uint64_t seed)
+{
+    struct fixture *w = calloc(1, sizeof *w);
+
+    if (!w)
+        exit(1);
+    w->seed = w->random = seed;
+    w->now_usec = SECONDS(100000);
+    w->rule = (struct nm_lend_rule){random_number(w, NM_LEND_N_MODES), SECONDS(random_number(w, 60)),
+                                    1 + (unsigned)random_number(w, 100)};
+    w->limits = (struct nm_lend_limits){-1, -1, -1, false};
+    w->rm.one_table = one_in(w, 6);
+    w->m.corrects = one_in(w, 2);
+    w->handled_id = -1;
+    CHECK(w, nm_lend_new(&w->l) == 0);
+    for (size_t i = 0; i < CALLS; i++)
+        step(w);
+    check_grants(w);
+    check_asks(w);
+    for (int k = 0; k < N_KEYS; k++)
+        totals.refused += view_of(w, k).reason == NM_LEND_REFUSED;
+    nm_lend_free(w->l);
+    free(w);
+}
+
+/* With the sanitizers a history takes several times as long. 100 are enough for all cases to happen. */
+#ifdef __SANITIZE_ADDRESS__
+#define HISTORIES 100
+#else
+#define HISTORIES 400
+#endif
+
+int main(int argc, char **argv)
+{
+    uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : HISTORIES;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+    for (uint64_t i = 0; i < n; i++)
+        history(seed + i);
+    printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "
+           "%llu answers repeated, %llu restarts, %llu registrations\n",
+           (unsigned long long)n, (unsigned long long)totals.calls, (unsigned long long)totals.shown,
+           (unsigned long long)totals.guaranteed, (unsigned long long)totals.released,
+           (unsigned long long)totals.promoted, (unsigned long long)totals.lost, (unsigned long long)totals.repeated,
+           (unsigned long long)totals.restarts, (unsigned long long)totals.registrations);
+    return 0;
+}
