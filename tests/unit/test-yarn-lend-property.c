@@ -283,8 +283,8 @@ static void count_shown(struct fixture *w, const struct container *c)
     if (w->waits[c->key] > 0)
         w->waits[c->key]--;
     else {
-        CHECK(w, !c->opportunistic && w->surplus[c->key] > 0);
-        w->surplus[c->key]--;
+        CHECK(w, !c->opportunistic && (w->surplus[c->key] > 0 || w->unread[c->key]));
+        w->surplus[c->key] -= w->surplus[c->key] > 0;
     }
     w->unseen[c->key]++;
 }

@@ -181,12 +181,14 @@ static void what_is_not_granted_for_a_minute_is_guaranteed_for_a_minute(void **s
     ask(w, 2);
     w->now_usec += SECONDS(59);
     expect_no_change(w);
+    answer(w);
     w->now_usec += SECONDS(1);
     expect_change(w, 2, 0);
     answer(w);
     assert_int_equal(reason_of(w), NM_LEND_BACKS_OFF);
     w->now_usec += SECONDS(59);
     expect_no_change(w);
+    answer(w);
     w->now_usec += SECONDS(1);
     expect_change(w, 0, 2);
 }
@@ -354,6 +356,8 @@ static void the_changes_of_a_call_without_an_answer_are_sent_again(void **state)
     w->now_usec += SECONDS(30);
     expect_change(w, 0, 5);
     expect_change(w, 0, 5);
+    answer(w); /* perhaps to the first call, so that the ResourceManager has not read the second one */
+    expect_change(w, 0, 5);
     answer(w);
     expect_no_change(w);
 }
@@ -367,7 +371,7 @@ static void another_size_takes_back_what_was_asked_for_with_the_former_size(void
     ask(w, 3);
     a.size.memory_mib = 2048;
     note(w, a);
-    for (int i = 0; i < 2; i++) { /* the first call isn't answered */
+    for (int i = 0; i < 3; i++) { /* the first call isn't answered, so the answer of the second one is uncertain */
         call(w);
         assert_int_equal(w->n, 2);
         assert_true(w->changes[0].only_opportunistic);
@@ -376,8 +380,9 @@ static void another_size_takes_back_what_was_asked_for_with_the_former_size(void
         assert_false(w->changes[1].only_opportunistic);
         assert_int_equal(w->changes[1].size.memory_mib, 2048);
         assert_int_equal(w->changes[1].opportunistic, 5);
+        if (i > 0)
+            answer(w);
     }
-    answer(w);
     expect_no_change(w);
 }
 

@@ -222,6 +222,19 @@ static void refuse(struct nm_lend *l)
         l->keys[i].n_sizes = 0;
 }
 
+/* Notes a surplus after a guaranteed container was granted. Without opportunistic allocation, the ResourceManager may
+ * also have granted one that was asked for as opportunistic. */
+static void add_surplus(const struct nm_lend *l, struct nm_lend_entry *e)
+{
+    if (e->answered != NM_LEND_NOT_SENT && l->uncertain) {
+        e->unsent = true;
+        e->surplus = NM_MAX(e->surplus, (uint32_t)nm_sub_u64(e->guaranteed_max, e->wanted - e->lent_asked));
+    } else if (e->answered == NM_LEND_SENT_BY_BOOKS)
+        nm_lend_keys_add_surplus(e, e->sent_guaranteed + (l->proven ? 0 : e->sent_opportunistic));
+    else if (e->answered == NM_LEND_NOT_SENT && e->guaranteed_max > 0)
+        e->guaranteed_max--;
+}
+
 static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
 {
     e->lent_total += e->observed > 0;
@@ -235,10 +248,7 @@ static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
         e->unsent = true;
         (void)nm_lend_keys_take(e, 0);
     }
-    if (e->answered == NM_LEND_SENT_BY_BOOKS)
-        nm_lend_keys_add_surplus(e, l->uncertain ? e->guaranteed_max : e->sent_guaranteed);
-    else if (e->answered == NM_LEND_NOT_SENT && e->guaranteed_max > 0)
-        e->guaranteed_max--;
+    add_surplus(l, e);
     count_grant(l, e);
 }
 
@@ -263,7 +273,10 @@ static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, en
     }
     if (release(l, g, ret) < 0)
         return -ENOMEM;
-    --*surplus;
+    if (l->uncertain && e->answered != NM_LEND_NOT_SENT)
+        add_surplus(l, e);
+    else
+        --*surplus;
     return 0;
 }
 
