@@ -226,11 +226,13 @@ static void refuse(struct nm_lend *l)
  * also have granted one that was asked for as opportunistic. */
 static void add_surplus(const struct nm_lend *l, struct nm_lend_entry *e)
 {
+    const uint32_t others = l->proven ? 0 : e->sent_opportunistic;
+
     if (e->answered != NM_LEND_NOT_SENT && l->uncertain) {
         e->unsent = true;
-        e->surplus = NM_MAX(e->surplus, (uint32_t)nm_sub_u64(e->guaranteed_max, e->wanted - e->lent_asked));
+        e->surplus = NM_MAX(e->surplus, (uint32_t)nm_sub_u64(e->guaranteed_max + others, e->wanted - e->lent_asked));
     } else if (e->answered == NM_LEND_SENT_BY_BOOKS)
-        nm_lend_keys_add_surplus(e, e->sent_guaranteed + (l->proven ? 0 : e->sent_opportunistic));
+        nm_lend_keys_add_surplus(e, e->sent_guaranteed + others);
     else if (e->answered == NM_LEND_NOT_SENT && e->guaranteed_max > 0)
         e->guaranteed_max--;
 }
@@ -242,7 +244,7 @@ static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
     if (e->wanted > e->lent_asked)
         (void)nm_lend_keys_take(e, e->lent_asked);
     else {
-        if (!l->proven && e->guaranteed_max == 0)
+        if (!l->proven && e->guaranteed_max == 0 && !e->guesses)
             refuse(l);
         e->lent_asked--;
         e->unsent = true;
@@ -363,6 +365,7 @@ static void forget(struct nm_lend_entry *e)
     e->surplus = e->former_surplus = e->in_last_answer = 0;
     e->sent = e->answered = NM_LEND_NOT_SENT;
     e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;
+    e->guesses = false;
 }
 
 void nm_lend_registered(struct nm_lend *l)

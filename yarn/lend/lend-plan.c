@@ -306,8 +306,10 @@ static void end_answer(struct nm_lend *l)
     for (size_t i = 0; i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
-        if (e->answered != NM_LEND_NOT_SENT && !l->uncertain)
+        if (e->answered != NM_LEND_NOT_SENT && !l->uncertain) {
             e->guaranteed_max = e->sent_guaranteed;
+            e->guesses = false;
+        }
         e->answered = NM_LEND_NOT_SENT;
         e->former_surplus = 0;
     }

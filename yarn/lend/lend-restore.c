@@ -71,7 +71,9 @@ static int get_key(struct nm_lend_entry *e, const Yarn__LendKey *m)
     e->in_last_answer = m->in_last_answer;
     /* What the ResourceManager has isn't known exactly until the next answer. */
     e->sent_guaranteed = e->wanted;
+    e->sent_opportunistic = e->lent_asked;
     e->guaranteed_max = e->wanted + NM_MIN(e->surplus, (uint32_t)INT32_MAX);
+    e->guesses = true;
     return e->lent_asked > e->wanted || e->observed > e->wanted || (e->forgotten && e->lent_asked > 0) ||
                    e->back_off_step > NM_LEND_BACK_OFF_STEPS
                ? -EBADMSG

@@ -70,6 +70,7 @@ struct nm_lend_entry {
     enum nm_lend_sender answered; /* in the call whose answer is handled */
     uint32_t sent_guaranteed, sent_opportunistic;
     uint32_t guaranteed_max; /* the ResourceManager has at most this guaranteed count */
+    bool guesses;            /* since a restart of nmd: guaranteed_max is a guess */
     uint64_t sent_usec;
     bool in_call;      /* the master sets the count in this call */
     bool set;          /* the master has set the count since the last answer */
