@@ -2,8 +2,8 @@
 
 /*
  * Fuzzes the books of lending that an earlier nmd has stored. Accepted books must be the same after packing and
- * unpacking, must stay within their limits, and must carry on: asks, grants and ends follow, chosen by the input's first
- * bytes.
+ * unpacking, must stay within their limits, and must carry on: asks, grants and ends follow, chosen by the input's
+ * first bytes.
  */
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The books of lending of one application master, and the calls of this master. Asks are for containers of 1024 MiB and
- * one vcore, at priority 20 unless a test says otherwise. Include it after cmocka.h.
+ * The books of lending of one application master, and the calls of this master. Asks are for containers of 1024 MiB
+ * and one vcore, at priority 20 unless a test says otherwise. Include it after cmocka.h.
  */
 
 #include "yarn/lend/lend.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A model of a ResourceManager for the random histories of test-yarn-lend-property.c, and the state of such a history. */
+/* A model of a ResourceManager for the random histories of test-yarn-lend-property.c, and the state of such a
+ * history. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How the books of lending count what the ResourceManager grants, and what the master is shown; ends, registrations and
- * restarts of nmd (yarn/lend/lend.h). */
+/* How the books of lending count what the ResourceManager grants, and what the master is shown; ends, registrations
+ * and restarts of nmd (yarn/lend/lend.h). */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,8 +89,8 @@ static void a_repeated_answer_shows_the_same_and_counts_nothing(void **state)
     assert_int_equal(figures(w).granted, 1);
 }
 
-/* The master repeats a call if it doesn't get the answer, with counts that don't know of the answer. The ResourceManager
- * then doesn't read the asks of the call, and repeats its answer. */
+/* The master repeats a call if it doesn't get the answer, with counts that don't know of the answer. The
+ * ResourceManager then doesn't read the asks of the call, and repeats its answer. */
 static void a_repeated_call_does_not_ask_for_what_was_granted(void **state)
 {
     struct fixture *w = *state;

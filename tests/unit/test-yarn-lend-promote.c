@@ -314,7 +314,7 @@ static void the_containers_of_a_node_are_listed(void **state)
 static void the_room_of_the_newest_256_nodes_is_kept(void **state)
 {
     struct fixture *w = *state;
-    char host[16];
+    char host[24];
 
     set_room(w, "one", 4096);
     for (int i = 0; i < 256; i++) {

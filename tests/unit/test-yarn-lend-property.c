@@ -2,8 +2,8 @@
 
 /*
  * Random histories of one application master, whose asks the books of lending share out, and of a small model of a
- * ResourceManager with its two tables of asks. Calls and answers are lost and repeated, nmd is restarted between any two
- * steps, and the ResourceManager is restarted. In every history:
+ * ResourceManager with its two tables of asks. Calls and answers are lost and repeated, nmd is restarted between any
+ * two steps, and the ResourceManager is restarted. In every history:
  *
  *   - the master never sees an opportunistic container that it didn't ask for, nor more containers than it asked for:
  *     more only if the ResourceManager would have granted them without lending, too
@@ -132,8 +132,8 @@ static void change_needs(struct fixture *w)
 
 static struct nm_lend_ask ask_of(const struct fixture *w, int k)
 {
-    return (struct nm_lend_ask){.key = model_keys[k], .size = model_sizes[w->m.size[k]], .count = w->m.needs[k], .any = true,
-                                .relax = true, .labelled = w->m.labelled[k]};
+    return (struct nm_lend_ask){.key = model_keys[k], .size = model_sizes[w->m.size[k]], .count = w->m.needs[k],
+                                .any = true, .relax = true, .labelled = w->m.labelled[k]};
 }
 
 static void note_asks(struct fixture *w)

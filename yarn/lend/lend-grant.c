@@ -204,7 +204,8 @@ static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g,
         return lend_nothing(l, e, g, ret);
     if (g->size.memory_mib >= e->size.memory_mib)
         return lend(l, e, g, now_usec, ret);
-    /* The largest opportunistic container is smaller than what the master needs. A further ask would get another one. */
+    /* The largest opportunistic container is smaller than what the master needs. A further ask would get another
+     * one. */
     r = lend_nothing(l, e, g, ret);
     if (r == 0)
         e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
@@ -266,8 +267,8 @@ static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, en
         take_guaranteed(l, e);
         return 0;
     }
-    /* Without lending, the ResourceManager also grants too many if the master has just lowered its count. The master gets
-     * those. */
+    /* Without lending, the ResourceManager also grants too many if the master has just lowered its count. The
+     * master gets those. */
     surplus = e->former_surplus > 0 ? &e->former_surplus : &e->surplus;
     if (*surplus == 0) {
         count_answered(l, e);

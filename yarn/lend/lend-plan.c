@@ -158,8 +158,8 @@ static void observe(struct nm_lend *l, struct nm_lend_entry *e, uint32_t target)
     l->revision++;
 }
 
-/* Sums up how long the observed containers have waited since the last plan. The sum is packed from time to time only, so
- * that a heartbeat without changes doesn't change the packed books. */
+/* Sums up how long the observed containers have waited since the last plan. The sum is packed from time to time
+ * only, so that a heartbeat without changes doesn't change the packed books. */
 static void observe_time(struct nm_lend *l, uint64_t now_usec)
 {
     const uint64_t elapsed_usec = nm_sub_u64(now_usec, l->observed_at_usec);
@@ -223,8 +223,8 @@ static bool has_size(const struct nm_lend_entry *e, const struct nm_lend_size *s
     return false;
 }
 
-/* If a master changes the size several times while no call is answered, the oldest size is given up: containers of this
- * size are then released. */
+/* If a master changes the size several times while no call is answered, the oldest size is given up: containers of
+ * this size are then released. */
 static void add_size(struct nm_lend_entry *e)
 {
     if (has_size(e, &e->size))
@@ -242,8 +242,8 @@ static int add_change(struct nm_lend *l, const struct nm_lend_change *change)
     return 0;
 }
 
-/* Sets the opportunistic counts of other sizes to 0. The master's own opportunistic asks follow in the same call. Without
- * them, a count of 0 could replace the master's. */
+/* Sets the opportunistic counts of other sizes to 0. The master's own opportunistic asks follow in the same call.
+ * Without them, a count of 0 could replace the master's. */
 static int withdraw(struct nm_lend *l, const struct nm_lend_entry *e, bool all)
 {
     int r = 0;

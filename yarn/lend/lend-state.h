@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The private declarations of the books of lending behind lend.h. The files are layers: tests/style has their order. */
+/* The private declarations of the books of lending behind lend.h. The files are layers: tests/style has their
+ * order. */
 
 #include "yarn/lend/lend.h"
 
@@ -14,8 +15,8 @@
 #define NM_LEND_MINUTE_USEC (60 * NM_USEC_PER_SEC)
 #define NM_LEND_BACK_OFF_STEPS 5u /* 1, 2, 4, 8, 16 minutes */
 #define NM_LEND_BACK_OFF_RESET_USEC (30 * NM_LEND_MINUTE_USEC)
-/* As long as it isn't known whether the ResourceManager grants opportunistic containers, asks are sent again after this
- * time: without opportunistic allocation, the ResourceManager has dropped the guaranteed part of a key. */
+/* As long as it isn't known whether the ResourceManager grants opportunistic containers, asks are sent again after
+ * this time: without opportunistic allocation, the ResourceManager has dropped the guaranteed part of a key. */
 #define NM_LEND_RESEND_USEC (30 * NM_USEC_PER_SEC)
 #define NM_LEND_ROOM_USEC (15 * NM_USEC_PER_SEC)      /* how long the room of a node is believed */
 #define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)   /* if a container is not known to run */
@@ -135,8 +136,8 @@ struct nm_lend_container {
 };
 
 struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const struct nm_yarn_container_id *id);
-/* Adds a container that isn't in the table, and takes it over: *from is NULL afterwards. Also reserves its place in the
- * history, so that its end cannot fail. Returns 0 or -ENOMEM. */
+/* Adds a container that isn't in the table, and takes it over: *from is NULL afterwards. Also reserves its place in
+ * the history, so that its end cannot fail. Returns 0 or -ENOMEM. */
 int nm_lend_containers_add(struct nm_lend *l, struct nm_lend_container **from);
 /* Moves a container to the history. */
 void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c);
@@ -177,8 +178,8 @@ struct nm_lend {
     struct nm_lend_change *changes;
     size_t n_changes, changes_size;
 
-    /* in_flight: the last plan has no answer yet. uncertain: a plan before it had no answer, or nmd was restarted. Then the
-     * ResourceManager may have read another call than the one that it answers. */
+    /* in_flight: the last plan has no answer yet. uncertain: a plan before it had no answer, or nmd was restarted.
+     * Then the ResourceManager may have read another call than the one that it answers. */
     bool in_flight, uncertain;
     bool answered;   /* an answer was handled since the last plan */
     bool incomplete; /* not all containers of the last answer were counted, for lack of memory */

@@ -7,16 +7,16 @@
  * opportunistic containers. The master sees guaranteed containers only. Later, when there is room, a lent container is
  * promoted: it becomes guaranteed.
  *
- * The code is pure: its input is the master's asks, the ResourceManager's answers, what is known of nodes, and the time.
- * Its output is the asks to send, what the master is shown, and which container to promote next.
+ * The code is pure: its input is the master's asks, the ResourceManager's answers, what is known of nodes, and the
+ * time. Its output is the asks to send, what the master is shown, and which container to promote next.
  *
- * Asks are keyed by (priority, allocation request id), as in the ResourceManager. Within a key only the ask for "*" has
- * the number of containers; counts are absolute. `wanted` of a key is the number that the master still waits for. The
- * books send the count wanted - lent_asked as guaranteed, and lent_asked as opportunistic. The ResourceManager keeps the
- * two apart (docs/lending-yarn.md has the facts), so each is set absolutely.
+ * Asks are keyed by (priority, allocation request id), as in the ResourceManager. Within a key only the ask for "*"
+ * has the number of containers; counts are absolute. `wanted` of a key is the number that the master still waits for.
+ * The books send the count wanted - lent_asked as guaranteed, and lent_asked as opportunistic. The ResourceManager
+ * keeps the two apart (docs/lending-yarn.md has the facts), so each is set absolutely.
  *
- * Counts are kept over repeated answers: a container is counted once, by its id if it is lent, and by the response id of
- * the answer if it is guaranteed.
+ * Counts are kept over repeated answers: a container is counted once, by its id if it is lent, and by the response id
+ * of the answer if it is guaranteed.
  */
 
 #include <stdbool.h>
@@ -77,7 +77,8 @@ enum nm_lend_reason {
     NM_LEND_N_REASONS,
 };
 
-/* Returns the name as a member of JSON ("own_opportunistic"), or a sentence's end after "it" ("asks for a node label"). */
+/* Returns the name as a member of JSON ("own_opportunistic"), or a sentence's end after "it" ("asks for a node
+ * label"). */
 const char *nm_lend_reason_name(enum nm_lend_reason r);
 const char *nm_lend_reason_text(enum nm_lend_reason r);
 const char *nm_lend_mode_name(enum nm_lend_mode m); /* "off", "overflow", "percent", "all" */
@@ -121,8 +122,8 @@ struct nm_lend_change {
     struct nm_lend_key key;
     struct nm_lend_size size;
     int32_t guaranteed, opportunistic; /* absolute counts */
-    bool with_opportunistic;           /* the opportunistic count must be sent too (also if it is 0: it was not before) */
-    bool only_opportunistic;           /* the guaranteed count must not be sent */
+    bool with_opportunistic; /* the opportunistic count must be sent too (also if it is 0: it was not before) */
+    bool only_opportunistic; /* the guaranteed count must not be sent */
 };
 
 /* A container in an answer. */
@@ -148,34 +149,34 @@ int nm_lend_new(struct nm_lend **ret);
 struct nm_lend *nm_lend_free(struct nm_lend *l);
 NM_DEFINE_CLEANUP(struct nm_lend *, nm_lend_free)
 
-/* Sets the rule, for example after the application's type or queue became known. The next plan applies it: with a lower
- * mode, opportunistic asks that were not granted become guaranteed again. Lent containers stay lent. The rule of new and
- * of restored books is NM_LEND_OFF. */
+/* Sets the rule, for example after the application's type or queue became known. The next plan applies it: with a
+ * lower mode, opportunistic asks that were not granted become guaranteed again. Lent containers stay lent. The rule
+ * of new and of restored books is NM_LEND_OFF. */
 void nm_lend_set_rule(struct nm_lend *l, const struct nm_lend_rule *rule);
 
 /* Notes the asks of a call. Returns 0 or -ENOMEM. */
 int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uint64_t now_usec);
 
-/* Decides how much of each key is lent, and returns the asks for "*" that must be sent with this call: those of keys
- * whose shares the plan changes, of keys that are lent and whose counts the master has set in this call, and those that
- * an earlier call may not have taken to the ResourceManager, because that call was not answered. *ret is valid until the
- * next call of a function of these books. now_usec: time of a clock that continues over a restart of nmd. Returns 0 or
- * -ENOMEM. */
+/* Decides how much of each key is lent, and returns the asks for "*" that must be sent with this call: those of
+ * keys whose shares the plan changes, of keys that are lent and whose counts the master has set in this call, and
+ * those that an earlier call may not have taken to the ResourceManager, because that call was not answered. *ret is
+ * valid until the next call of a function of these books. now_usec: time of a clock that continues over a restart
+ * of nmd. Returns 0 or -ENOMEM. */
 int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
                  const struct nm_lend_change **ret, size_t *ret_n);
 
 /* Begins the handling of an answer. Returns whether the answer was handled before: then nothing is counted again. */
 bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
-/* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if there
- * are too many containers, the opportunistic ones are then released. -ENOMEM. */
+/* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if
+ * there are too many containers, the opportunistic ones are then released. -ENOMEM. */
 int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret);
 /* Notes an opportunistic container of an earlier attempt as lent. Containers that the books know are left as they are.
  * Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec);
-/* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was noted
- * before. preempted: the node has ended it to take resources back (exit status -108); the key then backs off for 1, 2,
- * 4 ... 16 minutes. A preemption during the back-off starts its time again. The back-off begins with 1 minute again
- * after 30 minutes without a preemption. */
+/* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was
+ * noted before. preempted: the node has ended it to take resources back (exit status -108); the key then backs off
+ * for 1, 2, 4 ... 16 minutes. A preemption during the back-off starts its time again. The back-off begins with 1
+ * minute again after 30 minutes without a preemption. */
 bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 
@@ -233,14 +234,15 @@ bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container
 /* ---- figures ---------------------------------------------------------------------------------- */
 
 struct nm_lend_figures {
-    uint32_t keys, lent, waiting, asked; /* lent now; of these waiting in a node's queue; asked for and not yet granted */
+    uint32_t keys;
+    uint32_t lent, waiting, asked; /* lent now; of these waiting in a node's queue; asked for and not yet granted */
     int64_t lent_memory_mib, asked_memory_mib;
     uint64_t granted, promoted, preempted, ended, released; /* counts since new() or the first start before a restore;
                                                                granted = lent + promoted + preempted + ended */
     uint64_t wanted;                                        /* containers that the master waits for */
-    uint64_t observed, observed_memory_mib_sec; /* with limits.observes: containers that would have been lent, and for how
-                                                   much memory times time the asks waited */
-    uint64_t observed_memory_mib; /* memory of the containers that `observed` counts */
+    uint64_t observed;                /* with limits.observes: containers that would have been lent */
+    uint64_t observed_memory_mib;     /* their memory */
+    uint64_t observed_memory_mib_sec; /* their memory times the time that their asks still waited */
     uint64_t oldest_since_usec; /* when the oldest container that is lent now was granted; 0: none */
 };
 struct nm_lend_figures nm_lend_figures(const struct nm_lend *l);
