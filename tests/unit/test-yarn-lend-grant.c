@@ -503,6 +503,26 @@ static int try_everything(void *userdata)
     return r;
 }
 
+/* The caller refuses the master's call, so that the answer is repeated. */
+static void without_memory_a_container_is_counted_in_the_repeated_answer(void **state)
+{
+    struct fixture *w = *state;
+    const struct nm_lend_grant first = opportunistic(1);
+    enum nm_lend_verdict verdict;
+
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 3);
+    fail_nth(FAIL_MEMORY, 1);
+    assert_int_equal(nm_lend_granted(w->l, &first, w->now_usec, &verdict), -ENOMEM);
+    assert_true(fail_stop());
+    assert_int_equal(grant(w, opportunistic(2)), NM_LEND_SHOW);
+    repeat_answer(w);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_SHOW);
+    assert_int_equal(grant(w, opportunistic(2)), NM_LEND_SHOW);
+    assert_int_equal(figures(w).wanted, 1);
+    assert_int_equal(figures(w).granted, 2);
+}
+
 static void each_failed_allocation_is_reported(void **state)
 {
     assert_true(fail_each(try_everything, *state) > 10);
@@ -537,6 +557,7 @@ int main(void)
         TEST(all_of_it_survives_a_restart),
         TEST(no_bytes_are_empty_books),
         TEST(damaged_books_are_refused),
+        TEST(without_memory_a_container_is_counted_in_the_repeated_answer),
         TEST(each_failed_allocation_is_reported),
     };
 
