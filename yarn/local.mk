@@ -111,6 +111,13 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/distribute-grant.c \
 	%D%/proxy/distribute-known.c \
 	%D%/proxy/distribute-state.h \
+	%D%/proxy/lend-answers.c \
+	%D%/proxy/lend-asks.c \
+	%D%/proxy/lend-promotions.c \
+	%D%/proxy/lend-stage.h \
+	%D%/proxy/lend-state.c \
+	%D%/proxy/lend-store.c \
+	%D%/proxy/lend-view.h \
 	%D%/proxy/node-rooms.c %D%/proxy/node-rooms.h \
 	%D%/proxy/proxy-store.c %D%/proxy/proxy-store.h \
 	%D%/proxy/local-tokens.c %D%/proxy/local-tokens.h \
@@ -123,6 +130,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/stage.h \
 	%D%/proxy/stage-distribute.c \
 	%D%/proxy/stage-forward.c \
+	%D%/proxy/stage-lend.c \
 	%D%/proxy/stages.c \
 	%D%/setup/act.c \
 	%D%/setup/advice.c \

@@ -19,7 +19,8 @@ int nm_pipeline_save(struct nm_stage_master *m)
 {
     struct nm_pipeline *p = (struct nm_pipeline *)m;
     struct nm_yarn_stored_master kept = {
-        .attempt = m->attempt, .submitter = m->submitter, .token = *m->token, .master_number = m->container.number,
+        .attempt = m->attempt, .submitter = m->submitter, .wish = m->wish, .token = *m->token,
+        .master_number = m->container.number,
         .used_key = p->used_key, .given_key = p->given_key, .since_realtime_usec = p->since_realtime_usec};
     int r = 0;
 

@@ -22,6 +22,7 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
             p->all->types[i]->close(p->stages[i]);
     nm_token_free(p->m.token);
     free(p->m.submitter);
+    free(p->m.wish);
     explicit_bzero(&p->used_key, sizeof p->used_key);
     explicit_bzero(&p->given_key, sizeof p->given_key);
     free(p);
@@ -30,7 +31,7 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
 NM_DEFINE_CLEANUP(struct nm_pipeline *, free_pipeline)
 
 static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
-                         const struct nm_yarn_stored_master *kept, struct nm_pipeline **ret)
+                         const char *wish, const struct nm_yarn_stored_master *kept, struct nm_pipeline **ret)
 {
     _cleanup_(free_pipelinep) struct nm_pipeline *p = calloc(1, sizeof *p);
     int r = 0;
@@ -39,7 +40,8 @@ static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_containe
         return -ENOMEM;
     p->all = all;
     p->m = (struct nm_stage_master){.context = all->context, .attempt = master->attempt, .container = *master,
-                                    .submitter = strdup(submitter), .save = nm_pipeline_save};
+                                    .submitter = strdup(submitter), .wish = wish ? strdup(wish) : NULL,
+                                    .save = nm_pipeline_save};
     p->state = kept && kept->registered.size > 0 ? "running" : "starting";
     p->since_realtime_usec = kept ? kept->since_realtime_usec : nm_realtime_usec();
     p->given_key = kept ? kept->given_key : *nm_yarn_local_keys_signing(all->keys);
@@ -48,7 +50,7 @@ static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_containe
     for (size_t i = 0; i < all->n_types; i++)
         p->m.distributed |= all->types[i]->distributed;
     (void)nm_yarn_attempt_id_format(&master->attempt, p->m.name);
-    if (!p->m.submitter)
+    if (!p->m.submitter || (wish && !p->m.wish))
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < all->n_types; i++)
         r = all->types[i]->open(&p->m, kept, &p->stages[i]);
@@ -131,14 +133,29 @@ void nm_pipelines_end_strays(struct nm_pipelines *all, nm_pipelines_lives_t live
     end_some(all, is_stray, &l);
 }
 
+/* Lets the stages take over what they need from the newest earlier attempt on this node. */
+static void inherit(const struct nm_pipelines *all, struct nm_pipeline *p)
+{
+    const struct nm_pipeline *former = NULL;
+
+    for (const struct nm_pipeline *i = all->first; i; i = i->next)
+        if (is_of_application(&i->m.attempt, &p->m.attempt.application) && i->m.attempt.number < p->m.attempt.number &&
+            (!former || i->m.attempt.number > former->m.attempt.number))
+            former = i;
+    for (size_t i = 0; former && i < all->n_types; i++)
+        if (all->types[i]->inherit)
+            all->types[i]->inherit(p->stages[i], former->stages[i]);
+}
+
 int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
-                      struct nm_token **theirs)
+                      const char *wish, struct nm_token **theirs)
 {
     const uint64_t began_usec = nm_now_usec();
     _cleanup_(free_pipelinep) struct nm_pipeline *p = NULL;
-    int r = make_pipeline(all, master, submitter, NULL, &p);
+    int r = make_pipeline(all, master, submitter, wish, NULL, &p);
 
     if (r == 0) {
+        inherit(all, p);
         end_some(all, is_earlier_or_same, &master->attempt);
         p->m.token = *theirs;
         r = nm_pipeline_save(&p->m);
@@ -161,7 +178,7 @@ static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
     const uint64_t began_usec = nm_now_usec();
     struct nm_pipelines *all = userdata;
     _cleanup_(free_pipelinep) struct nm_pipeline *p = NULL;
-    int r = make_pipeline(all, &master, kept->submitter, kept, &p);
+    int r = make_pipeline(all, &master, kept->submitter, kept->wish, kept, &p);
 
     if (r == 0)
         r = nm_token_copy(&kept->token, &p->m.token);

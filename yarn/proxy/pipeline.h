@@ -22,10 +22,11 @@ int nm_pipelines_new(struct nm_stage_context *context, const struct nm_yarn_loca
 struct nm_pipelines *nm_pipelines_free(struct nm_pipelines *all);
 NM_DEFINE_CLEANUP(struct nm_pipelines *, nm_pipelines_free)
 
-/* Makes the pipeline of a master that is about to be started, and ends the pipelines of earlier attempts. `theirs` is
- * the ResourceManager's token. On success, the function takes ownership of it. Returns 0 or -errno. */
+/* Makes the pipeline of a master that is about to be started, and ends the pipelines of earlier attempts. wish:
+ * NMD_LEND of the master, or NULL. `theirs` is the ResourceManager's token. On success, the function takes ownership of
+ * it. Returns 0 or -errno. */
 int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
-                      struct nm_token **theirs);
+                      const char *wish, struct nm_token **theirs);
 void nm_pipelines_end_attempt(struct nm_pipelines *all, const struct nm_yarn_attempt_id *attempt);
 void nm_pipelines_end_application(struct nm_pipelines *all, const struct nm_yarn_application_id *application);
 /* Ends the pipelines of applications that no longer exist. A crash of nmd may have left such pipelines. */

@@ -174,6 +174,9 @@ static int write_master(const struct nm_yarn_proxy_store *k, const struct nm_yar
     m.last_number = from->last_number;
     m.has_response_id = 1;
     m.response_id = from->response_id;
+    m.has_lending = from->lending.size > 0;
+    m.lending = data_of(from->lending);
+    m.wish = (char *)from->wish;
     if (r == 0)
         r = put_placed(from, a, &m);
     if (r == 0)
@@ -283,6 +286,8 @@ int nm_yarn_proxy_store_parse(struct nm_arena *a, const char *name, struct nm_by
     to.has_number = m->has_last_number;
     to.last_number = m->last_number;
     to.response_id = m->response_id;
+    to.lending = bytes_of(m->has_lending, m->lending);
+    to.wish = m->wish;
     r = take_held(m, &to);
     if (r == 0)
         r = take_placed(m, a, &to);

@@ -51,6 +51,8 @@ struct nm_yarn_stored_master {
     size_t n_placed;
     const struct nm_yarn_stored_node *known_nodes; /* nodes for which the master has an NMToken */
     size_t n_known_nodes;
+    struct nm_bytes lending;       /* packed state of the stage for lending; empty: the state has none */
+    const char *wish;              /* NMD_LEND of the master; NULL: not set */
 };
 
 struct nm_yarn_proxy_store {

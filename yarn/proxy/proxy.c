@@ -182,6 +182,20 @@ static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRA
 
 /* ---- starts of masters ------------------------------------------------------------------------ */
 
+#define WISH "NMD_LEND"
+#define WISH_MAX 63u
+
+/* Returns the application's wish about lending. A longer text isn't a valid wish in any case. */
+static const char *wish_of(const Yarn__LaunchContext *context)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < context->n_environment; i++)
+        if (context->environment[i]->key && nm_streq(context->environment[i]->key, WISH))
+            found = context->environment[i]->value ?: "";
+    return found && strlen(found) > WISH_MAX ? "too long" : found;
+}
+
 static int refuse_start(struct nm_exception *why, const struct nm_yarn_attempt_id *attempt, const char *what)
 {
     char name[NM_YARN_ID_SIZE];
@@ -227,7 +241,7 @@ int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIde
     if (r == -EBADMSG)
         return refuse_start(why, &master.attempt, "Invalid credentials");
     if (r == 0)
-        r = nm_pipeline_begin(p->pipelines, &master, token->submitter, &theirs);
+        r = nm_pipeline_begin(p->pipelines, &master, token->submitter, wish_of(context), &theirs);
     if (r == 0)
         *ret = copy;
     return r;

@@ -19,11 +19,30 @@
 #include "yarn/exceptions.h"
 #include "yarn/ids.h"
 #include "yarn/peer/peer.h"
+#include "yarn/proxy/lend-view.h"
 #include "yarn/proxy/node-rooms.h"
 #include "yarn/proxy/proxy-store.h"
 #include "yarn/proxy/masters.pb-c.h"
 #include "yarn/proxy/proxy-stats.h"
 #include "yarn/sign.h"
+
+/* Events of lending that are logged at most once in a while. */
+enum nm_lender_event {
+    NM_LENDER_FIRST,
+    NM_LENDER_PROMOTED,
+    NM_LENDER_PREEMPTED,
+    NM_LENDER_REFUSED,
+    NM_LENDER_NOT_SAVED,
+    NM_LENDER_NOT_RESTORED,
+    NM_LENDER_N_EVENTS,
+};
+
+/* The data that the stages for lending share. Only their own files use it (lend-*.c). */
+struct nm_lenders {
+    struct nm_lender *first; /* the list of all lenders, from which the totals of queues are computed */
+    uint64_t logged_usec[NM_LENDER_N_EVENTS];
+    unsigned left_out[NM_LENDER_N_EVENTS]; /* sentences that were not logged since then */
+};
 
 enum nm_masters_method {
     NM_MASTERS_REGISTER, /* request Anything, answer RegisterMasterAnswer */
@@ -42,6 +61,7 @@ struct nm_stage_context {
     struct nm_yarn_proxy_stats *stats;
     void (*report_cb)(int level, const char *sentence);
     struct nm_peers *peers; /* calls to other nodes, and to the ResourceManager's port for clients */
+    struct nm_lenders lenders;
     struct nm_node_rooms *rooms;
     unsigned scheduler; /* number of changes to another ResourceManager; selects the one to use */
 };
@@ -53,6 +73,7 @@ struct nm_stage_master {
     char name[NM_YARN_ID_SIZE];
     struct nm_yarn_container_id container; /* the master's own container */
     char *submitter;
+    char *wish; /* NMD_LEND of the master's launch environment; NULL: not set */
     struct nm_token *token; /* the ResourceManager's newest token */
     unsigned token_changes; /* number of tokens received from the ResourceManager */
     bool distributed;       /* the chain contains the stage for distributed scheduling */
@@ -97,6 +118,10 @@ struct nm_stage_type {
     int (*keep)(void *stage, struct nm_yarn_stored_master *m);
     /* Returns figures about the asks. NULL: the stage has no asks. */
     struct nm_yarn_alloc_figures (*figures)(const void *stage);
+    /* Takes over what a new attempt needs from the stage of the attempt before it, which then ends. NULL: nothing. */
+    void (*inherit)(void *stage, const void *former);
+    /* Returns what the status shows of lending. NULL: the stage lends nothing. */
+    void (*lending)(const void *stage, struct nm_yarn_lend_view *ret);
 };
 
 /* Ends a call that a stage has taken, with an answer, or with a refusal if `answer` is NULL. Is defined in
@@ -104,6 +129,12 @@ struct nm_stage_type {
 void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, const struct nm_exception *why);
 
 /* ---- the stages, and their choice: stages.c ----------------------------------------------- */
+
+/*
+ * Lending. Asks for a part of the guaranteed containers of a master as opportunistic ones, while the ResourceManager
+ * doesn't grant them, and shows them to the master as guaranteed (lend/lend.h).
+ */
+extern const struct nm_stage_type nm_stage_lend;
 
 /*
  * Distributed scheduling. Removes the opportunistic asks from a master's calls, and places their containers on the
@@ -122,8 +153,8 @@ extern const struct nm_stage_type nm_stage_forward;
 
 #define NM_STAGES_MAX 8u
 
-/* Chooses the chain of stages: distributed scheduling first if it is enabled, then the stages that the property lists
- * by Java class names. *ret has room for NM_STAGES_MAX stages. -EOPNOTSUPP and *ret_message: a stage doesn't exist, or
- * the order is invalid. */
+/* Chooses the chain of stages: lending and distributed scheduling first if they are enabled, then the stages that the
+ * property lists by Java class names. *ret has room for NM_STAGES_MAX stages. -EOPNOTSUPP and *ret_message: a stage
+ * doesn't exist, or the order is invalid. */
 int nm_stages_choose(const struct nm_yarn_settings *s, const struct nm_stage_type **ret, size_t *ret_n,
                      char **ret_message);

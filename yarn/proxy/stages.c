@@ -11,7 +11,8 @@
 
 #define PROPERTY "yarn.nodemanager.amrmproxy.interceptor-class.pipeline"
 
-/* The known stages. A new stage needs its own file and a line in this table. */
+/* The stages that the property can name. A new stage needs its own file and a line in this table. nmd's settings alone
+ * add the stage for lending, for which Java has no class. */
 static const struct nm_stage_type *const table[] = {
     &nm_stage_distribute,
     &nm_stage_forward,
@@ -52,6 +53,8 @@ int nm_stages_choose(const struct nm_yarn_settings *s, const struct nm_stage_typ
 {
     size_t n = 0;
 
+    if (s->lending.enabled)
+        ret[n++] = &nm_stage_lend;
     if (s->distributed)
         ret[n++] = &nm_stage_distribute;
     for (size_t i = 0; s->proxy_stages && s->proxy_stages[i]; i++) {

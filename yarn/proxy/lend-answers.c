@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The answers of the ResourceManager, and what the master sees of them: see lend-stage.h. Containers are changed in
+ * place. So an answer is not lost if there is no memory for copies.
+ */
+
+#include "yarn/proxy/lend-stage.h"
+
+#include <errno.h>
+#include <syslog.h>
+
+#include "util/clock.h"
+#include "yarn/id-messages.h"
+
+/* Values of ContainerExitStatus. Frameworks don't count a preempted container as a failure. */
+#define EXIT_PREEMPTED (-102)
+#define EXIT_KILLED_BY_SCHEDULER (-108)
+#define OUTSTANDING "UPDATE_OUTSTANDING_ERROR"
+#define CPU 1 /* value of SchedulerResourceTypes */
+
+static void show_as_guaranteed(Masters__Container *m)
+{
+    m->has_execution_type = 1;
+    m->execution_type = NM_LENDER_GUARANTEED;
+}
+
+static struct nm_lend_size size_of(const Hadoop__Resource *m)
+{
+    return m ? (struct nm_lend_size){m->memory, m->vcores} : (struct nm_lend_size){};
+}
+
+static struct nm_lend_grant grant_of(const Masters__Container *m)
+{
+    return (struct nm_lend_grant){
+        .id = nm_yarn_container_of(m->id), .key = {m->priority ? m->priority->priority : 0, m->request_id},
+        .size = size_of(m->resource), .host = m->node ? m->node->host : NULL, .port = m->node ? m->node->port : 0,
+        .version = m->version, .opportunistic = m->execution_type == NM_LENDER_OPPORTUNISTIC};
+}
+
+/* ---- containers of earlier attempts --------------------------------------------------------------- */
+
+/* Returns whether an opportunistic container of an earlier attempt was lent. If the former attempt ran on another node,
+ * its books are there. The container is taken for lent then, unless it is known that nothing is lent. */
+static bool was_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id)
+{
+    if (nm_lend_is_lent(l->books, id))
+        return true;
+    if (l->former)
+        return nm_lend_is_lent(l->former, id);
+    return l->choice.rule.mode != NM_LEND_OFF || l->choice.source == NM_YARN_LENDING_NO_TYPE;
+}
+
+static int take_previous(struct nm_lender *l, Masters__Container *const *list, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct nm_lend_grant g;
+
+        if (!nm_yarn_is_container(list[i]->id))
+            continue;
+        g = grant_of(list[i]);
+        if (!g.opportunistic || !was_lent(l, &g.id))
+            continue;
+        show_as_guaranteed(list[i]);
+        if (nm_lend_adopt(l->books, &g, nm_realtime_usec()) < 0)
+            r = -ENOMEM;
+    }
+    return r;
+}
+
+/* ---- registration --------------------------------------------------------------------------------- */
+
+static bool counts_memory_only(const Masters__RegisterMasterAnswer *m)
+{
+    for (size_t i = 0; i < m->n_resource_types; i++)
+        if (m->resource_types[i] == CPU)
+            return false;
+    return m->n_resource_types > 0;
+}
+
+/* The ResourceManager has accepted the registration, so the answer must not be refused: the master could not repeat
+ * it. */
+void nm_lender_answer_register(struct nm_lender *l, const Masters__RegisterMasterAnswer *answer)
+{
+    nm_lender_set_queue(l, answer->queue);
+    l->memory_only = counts_memory_only(answer);
+    nm_lend_registered(l->books);
+    nm_lender_drop_asks(l);
+    l->n_hidden = l->n_promotions = 0;
+    l->has_headroom = l->in_flight = l->uncertain = false;
+    l->dirty = true;
+    nm_lender_choose_rule(l);
+    (void)take_previous(l, answer->previous, answer->n_previous);
+    nm_lender_count(l);
+    nm_lender_save(l);
+}
+
+/* ---- granted containers --------------------------------------------------------------------------- */
+
+static void report_first(struct nm_lender *l, const struct nm_lend_grant *g)
+{
+    char text[NM_YARN_ID_SIZE], rule[64];
+
+    nm_yarn_lending_format(&l->choice.rule, rule, sizeof rule);
+    nm_lender_report(l, NM_LENDER_FIRST, LOG_INFO, "Lends to %s (queue %s): the first container is %s with %lld MiB "
+                     "on %s. The rule is %s.", l->m->name, l->queue ?: "unknown",
+                     nm_yarn_container_id_format(&g->id, text), (long long)g->size.memory_mib, g->host ?: "?", rule);
+}
+
+/* Counts a container. Returns whether the master sees it. A surplus container that can't be released for lack of memory
+ * is shown: the master then releases it. */
+static bool take_container(struct nm_lender *l, Masters__Container *m, bool *is_first, int *error)
+{
+    enum nm_lend_verdict verdict = NM_LEND_PASS;
+    struct nm_lend_grant g;
+    int r;
+
+    if (!nm_yarn_is_container(m->id))
+        return true;
+    g = grant_of(m);
+    if (nm_lender_is_hidden(l, &g.id, false))
+        return false;
+    r = nm_lend_granted(l->books, &g, nm_realtime_usec(), &verdict);
+    if (r < 0)
+        *error = r;
+    if (verdict == NM_LEND_RELEASE && nm_lender_hide(l, &g.id) == 0)
+        return false;
+    if (verdict != NM_LEND_PASS)
+        show_as_guaranteed(m);
+    if (verdict == NM_LEND_SHOW && *is_first) {
+        report_first(l, &g);
+        *is_first = false;
+    }
+    return true;
+}
+
+/* Handles the containers of one type, and removes those that the master doesn't see from the list. */
+static void take_type(struct nm_lender *l, Masters__AllocateAnswer *answer, bool opportunistic, int *error)
+{
+    bool is_first = nm_lend_figures(l->books).granted == 0;
+
+    for (size_t i = 0; i < answer->n_containers; i++) {
+        Masters__Container *m = answer->containers[i];
+
+        if (m && (m->execution_type == NM_LENDER_OPPORTUNISTIC) == opportunistic &&
+            !take_container(l, m, &is_first, error))
+            answer->containers[i] = NULL;
+    }
+}
+
+/* Handles the guaranteed containers first: if there are too many containers, the opportunistic ones are surplus. */
+static int take_containers(struct nm_lender *l, Masters__AllocateAnswer *answer)
+{
+    size_t n = 0;
+    int r = 0;
+
+    take_type(l, answer, false, &r);
+    take_type(l, answer, true, &r);
+    for (size_t i = 0; i < answer->n_containers; i++)
+        if (answer->containers[i])
+            answer->containers[n++] = answer->containers[i];
+    answer->n_containers = n;
+    return r;
+}
+
+static void find_refused(const struct nm_lend_key_view *v, void *userdata)
+{
+    if (v->reason == NM_LEND_REFUSED)
+        *(bool *)userdata = true;
+}
+
+static void report_refused(struct nm_lender *l)
+{
+    bool refused = false;
+
+    if (l->refused || nm_lend_figures(l->books).lent > 0)
+        return;
+    nm_lend_each_key(l->books, find_refused, &refused);
+    if (refused)
+        nm_lender_report(l, NM_LENDER_REFUSED, LOG_WARNING,
+                         "Nothing can be lent to %s: the ResourceManager grants guaranteed containers only. Set "
+                         "yarn.resourcemanager.opportunistic-container-allocation.enabled to true in its "
+                         "configuration, or enable distributed scheduling.", l->m->name);
+    l->refused = refused;
+}
+
+/* ---- ended containers ----------------------------------------------------------------------------- */
+
+/* Changes the end of a lent container. A promoted container is changed too: its node may have ended it before the new
+ * token arrived. */
+static void show_end(struct nm_stage_call *c, Masters__Ended *m)
+{
+    const bool preempted = m->exit_status == EXIT_KILLED_BY_SCHEDULER;
+    char *text = NULL;
+
+    m->has_execution_type = 1;
+    m->execution_type = NM_LENDER_GUARANTEED;
+    if (!preempted)
+        return;
+    m->exit_status = EXIT_PREEMPTED;
+    text = nm_arena_print(&c->arena, "Lent by nmd: %s", m->diagnostics ?: "");
+    if (text)
+        m->diagnostics = text;
+}
+
+/* Handles an end. Returns whether the master sees it. */
+static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ended *m)
+{
+    const bool preempted = m->exit_status == EXIT_KILLED_BY_SCHEDULER;
+    struct nm_yarn_container_id id;
+    char text[NM_YARN_ID_SIZE];
+    bool is_new;
+
+    if (!nm_yarn_is_container(m->id))
+        return true;
+    id = nm_yarn_container_of(m->id);
+    if (nm_lender_is_hidden(l, &id, true))
+        return false;
+    is_new = nm_lend_is_lent(l->books, &id);
+    nm_lender_drop_update(l, &id);
+    if (!nm_lend_ended(l->books, &id, preempted, nm_realtime_usec()))
+        return true;
+    if (is_new && preempted)
+        nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",
+                         nm_yarn_container_id_format(&id, text), l->m->name);
+    show_end(c, m);
+    return true;
+}
+
+static void take_ends(struct nm_lender *l, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < answer->n_ended; i++)
+        if (take_end(l, c, answer->ended[i]))
+            answer->ended[n++] = answer->ended[i];
+    answer->n_ended = n;
+}
+
+/* ---- promotions ----------------------------------------------------------------------------------- */
+
+static int take_updated(struct nm_lender *l, Masters__AllocateAnswer *answer)
+{
+    size_t n = 0;
+    int error = 0;
+
+    for (size_t i = 0; i < answer->n_updated; i++) {
+        const Masters__Updated *m = answer->updated[i];
+        int r = m->type == NM_LENDER_PROMOTE ? nm_lender_handle_promoted(l, m->container) : 0;
+
+        if (r < 0)
+            error = r;
+        if (r == 0)
+            answer->updated[n++] = answer->updated[i];
+    }
+    answer->n_updated = n;
+    return error;
+}
+
+static bool is_own_error(struct nm_lender *l, const Masters__UpdateError *m)
+{
+    struct nm_yarn_container_id id;
+
+    if (!m->ask || m->ask->type != NM_LENDER_PROMOTE || !nm_yarn_is_container(m->ask->id))
+        return false;
+    id = nm_yarn_container_of(m->ask->id);
+    return nm_lend_promotion_refused(l->books, &id, m->reason && nm_streq(m->reason, OUTSTANDING), nm_realtime_usec());
+}
+
+static void take_errors(struct nm_lender *l, Masters__AllocateAnswer *answer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < answer->n_update_errors; i++)
+        if (!is_own_error(l, answer->update_errors[i]))
+            answer->update_errors[n++] = answer->update_errors[i];
+    answer->n_update_errors = n;
+}
+
+/* ---- the call ------------------------------------------------------------------------------------- */
+
+static void note_headroom(struct nm_lender *l, const Hadoop__Resource *m)
+{
+    l->has_headroom = m;
+    l->headroom = size_of(m);
+    if (l->memory_only)
+        l->headroom.vcores = INT32_MAX;
+}
+
+/* Notes that the ResourceManager has read the call, unless its answer is a repeated one. */
+static void confirm(struct nm_lender *l, bool repeated)
+{
+    const bool is_read = !repeated && !l->uncertain;
+
+    l->in_flight = l->uncertain = false;
+    if (!is_read)
+        return;
+    nm_lender_confirm_hidden(l);
+    l->dirty |= l->n_promotions > 0;
+    l->n_promotions = 0;
+}
+
+/* Without memory the call is refused. The master then repeats it, and the ResourceManager repeats the answer, in which
+ * the rest is counted. */
+int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, const ProtobufCMessage **answer)
+{
+    const Masters__AllocateRequest *request = (const Masters__AllocateRequest *)nm_hadoop_call_request(c->call);
+    Masters__AllocateAnswer *copy = nm_arena_alloc(&c->arena, sizeof *copy);
+    int r, error;
+
+    if (!copy)
+        return -ENOMEM;
+    *copy = *(const Masters__AllocateAnswer *)*answer;
+    confirm(l, nm_lend_begin_answer(l->books, request->response_id));
+    note_headroom(l, copy->headroom);
+    error = take_previous(l, copy->previous, copy->n_previous);
+    r = take_containers(l, copy);
+    error = error ?: r;
+    take_ends(l, c, copy);
+    r = take_updated(l, copy);
+    error = error ?: r;
+    take_errors(l, copy);
+    report_refused(l);
+    nm_lender_count(l);
+    nm_lender_save(l);
+    *answer = &copy->base;
+    return error;
+}

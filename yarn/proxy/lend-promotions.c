@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Promotions of lent containers, and questions to other nodes and to the ResourceManager: see lend-stage.h.
+ *
+ * A promotion has two steps. The ResourceManager makes the container guaranteed in its own books, and answers with a
+ * new token. Then the node must get this token, otherwise it continues to treat the container as opportunistic. With
+ * yarn.resourcemanager.auto-update.containers the ResourceManager informs the node itself. The node gets the token
+ * twice then, which is harmless.
+ */
+
+#include "yarn/proxy/lend-stage.h"
+
+#include <errno.h>
+#include <syslog.h>
+
+#include "util/clock.h"
+#include "yarn/id-messages.h"
+
+#define STEP_USEC NM_USEC_PER_SEC
+#define TYPE_RETRY_USEC (10 * NM_USEC_PER_SEC)
+#define UPDATE_RETRY_MAX_SHIFT 4u /* at most 16 s between two tries */
+#define REFUSALS_MAX 5u
+
+/* ---- asking the ResourceManager ------------------------------------------------------------------- */
+
+static int make_ask(const struct nm_lend_promotion *p, struct nm_arena *a, Masters__UpdateAsk **ret)
+{
+    Masters__UpdateAsk *m = nm_arena_alloc(a, sizeof *m);
+
+    if (!m)
+        return -ENOMEM;
+    *m = (Masters__UpdateAsk)MASTERS__UPDATE_ASK__INIT;
+    m->id = nm_yarn_container_message_new(a, &p->id);
+    m->has_version = m->has_type = m->has_execution_type = 1;
+    m->version = p->version;
+    m->type = NM_LENDER_PROMOTE;
+    m->execution_type = NM_LENDER_GUARANTEED;
+    if (!m->id)
+        return -ENOMEM;
+    *ret = m;
+    return 0;
+}
+
+static void choose_promotions(struct nm_lender *l)
+{
+    struct nm_lend_promotion p;
+
+    while (l->has_headroom && l->n_promotions < NM_LENDER_PROMOTIONS_MAX &&
+           nm_lend_next_promotion(l->books, &l->headroom, nm_realtime_usec(), &p) > 0) {
+        l->promotions[l->n_promotions++] = p;
+        l->dirty = true;
+    }
+}
+
+/* Drops the promotions of containers that have ended or are promoted. */
+static void drop_stale_promotions(struct nm_lender *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n_promotions; i++)
+        if (nm_lend_is_lent(l->books, &l->promotions[i].id))
+            l->promotions[n++] = l->promotions[i];
+    l->dirty |= n != l->n_promotions;
+    l->n_promotions = n;
+}
+
+int nm_lender_add_promotions(struct nm_lender *l, struct nm_stage_call *c, Masters__AllocateRequest *copy)
+{
+    const size_t n = copy->n_updates;
+    Masters__UpdateAsk **list;
+    int r = 0;
+
+    drop_stale_promotions(l);
+    choose_promotions(l);
+    if (l->n_promotions == 0)
+        return 0;
+    list = nm_arena_alloc(&c->arena, (n + l->n_promotions) * sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    if (n > 0)
+        (void)memcpy(list, copy->updates, n * sizeof(*list));
+    for (size_t i = 0; r == 0 && i < l->n_promotions; i++)
+        r = make_ask(&l->promotions[i], &c->arena, &list[n + i]);
+    if (r < 0)
+        return r;
+    copy->updates = list;
+    copy->n_updates = n + l->n_promotions;
+    return 0;
+}
+
+/* ---- updates of containers ------------------------------------------------------------------------ */
+
+static struct nm_peer_caller caller_of(const struct nm_lender *l)
+{
+    return (struct nm_peer_caller){l->m->attempt, l->m->submitter};
+}
+
+static void try_later(struct nm_lender_update *u)
+{
+    u->in_progress = false;
+    u->next_usec = nm_now_usec() + (NM_USEC_PER_SEC << NM_MIN(u->failures, UPDATE_RETRY_MAX_SHIFT));
+    u->failures++;
+}
+
+/* A refusal means that the container has ended, or that the node already has this version. But a node that restarts
+ * refuses, too. So the update is given up after some refusals, or when the ResourceManager reports the end. */
+static void on_updated(void *userdata, const struct nm_yarn_container_id *id, int error)
+{
+    struct nm_lender *l = userdata;
+    struct nm_lender_update *u = nm_lender_find_update(l, id);
+
+    if (!u)
+        return;
+    u->refusals += error == -EREMOTEIO;
+    if (error == 0 || u->refusals == REFUSALS_MAX)
+        nm_lender_drop_update(l, id);
+    else
+        try_later(u);
+}
+
+static void send_updates(struct nm_lender *l)
+{
+    const struct nm_peer_caller caller = caller_of(l);
+    const uint64_t now = nm_now_usec();
+    struct nm_arena a;
+
+    for (size_t i = 0; i < l->n_updates; i++) {
+        struct nm_lender_update *u = &l->updates[i];
+        Hadoop__Token *token;
+        int r;
+
+        if (u->in_progress || u->next_usec > now)
+            continue;
+        nm_arena_init(&a, nm_arena_limit(2 * NM_TOKEN_PART_MAX), NULL);
+        r = nm_yarn_token_message(u->token, &a, &token);
+        if (r == 0)
+            r = nm_peers_update(l->m->context->peers, &caller, u->host, u->port, &u->id, token, on_updated, l);
+        nm_arena_done(&a);
+        u->in_progress = r == 0;
+        if (r < 0)
+            try_later(u);
+    }
+}
+
+static int note_update(struct nm_lender *l, const struct nm_yarn_container_id *id, const Masters__Container *m)
+{
+    struct nm_token token;
+
+    if (!m->token || !m->node || !m->node->host)
+        return 0; /* the ResourceManager informs the node itself */
+    token = nm_token_from_message(m->token);
+    return nm_lender_add_update(l, id, m->node->host, m->node->port, &token);
+}
+
+/* An answer may be repeated because the update could not be noted. So an update is noted again then. */
+int nm_lender_handle_promoted(struct nm_lender *l, const Masters__Container *m)
+{
+    struct nm_yarn_container_id id;
+    char text[NM_YARN_ID_SIZE];
+    bool is_new;
+    int r;
+
+    if (!m || !nm_yarn_is_container(m->id))
+        return 0;
+    id = nm_yarn_container_of(m->id);
+    is_new = nm_lend_is_lent(l->books, &id);
+    if (!nm_lend_promoted(l->books, &id, m->version, nm_realtime_usec()))
+        return 0;
+    if (is_new)
+        nm_lender_report(l, NM_LENDER_PROMOTED, LOG_INFO, "The lent container %s of %s is guaranteed now.",
+                         nm_yarn_container_id_format(&id, text), l->m->name);
+    r = note_update(l, &id, m);
+    return r < 0 ? r : 1;
+}
+
+/* ---- rooms of nodes ------------------------------------------------------------------------------- */
+
+static void on_room(void *userdata, const char *host, int32_t port, int error, const struct nm_peer_room *room)
+{
+    struct nm_lender *l = userdata;
+    struct nm_lend_node_room known = {.host = host, .port = port, .at_usec = nm_realtime_usec()};
+
+    if (error != 0)
+        return;
+    known.guaranteed_free = (struct nm_lend_size){
+        room->guaranteed_free_memory_mib, l->memory_only ? INT32_MAX : room->guaranteed_free_vcores};
+    (void)nm_lend_set_room(l->books, &known); /* without memory, this node's containers wait for the next answer */
+    for (size_t i = 0; i < room->n; i++)
+        if (room->states[i] != NM_PEER_CONTAINER_UNKNOWN)
+            nm_lend_set_running(l->books, &room->ids[i], room->states[i] == NM_PEER_CONTAINER_RUNNING);
+}
+
+static void ask_rooms(struct nm_lender *l)
+{
+    const struct nm_peer_caller caller = caller_of(l);
+    struct nm_lend_node nodes[NM_LENDER_PROMOTIONS_MAX];
+    struct nm_yarn_container_id ids[NM_PEER_CONTAINERS_MAX];
+    const size_t n = nm_lend_nodes_to_ask(l->books, nm_realtime_usec(), nodes, NM_LENDER_PROMOTIONS_MAX);
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = nm_lend_containers_on(l->books, nodes[i].host, nodes[i].port, ids, NM_PEER_CONTAINERS_MAX);
+
+        (void)nm_peers_ask_room(l->m->context->peers, &caller, nodes[i].host, nodes[i].port, ids, k, on_room, l);
+    }
+}
+
+/* ---- the application's type ----------------------------------------------------------------------- */
+
+static void on_application(void *userdata, int error, const struct nm_peer_application *a)
+{
+    struct nm_lender *l = userdata;
+
+    l->asks_type = false;
+    l->ask_type_usec = nm_now_usec() + TYPE_RETRY_USEC;
+    if (error != 0)
+        return;
+    nm_lender_set_type(l, a->type);
+    nm_lender_set_queue(l, a->queue);
+}
+
+static void ask_type(struct nm_lender *l)
+{
+    if (l->type || l->asks_type || l->ask_type_usec > nm_now_usec())
+        return;
+    l->asks_type = nm_peers_ask_application(l->m->context->peers, &l->m->attempt.application, on_application, l) == 0;
+    if (!l->asks_type)
+        l->ask_type_usec = nm_now_usec() + TYPE_RETRY_USEC;
+}
+
+/* ---- the timer ------------------------------------------------------------------------------------ */
+
+void nm_lender_step(struct nm_lender *l)
+{
+    const bool lends = nm_lend_figures(l->books).lent > 0;
+
+    ask_type(l);
+    send_updates(l);
+    if (lends)
+        ask_rooms(l);
+    if (lends || l->n_updates > 0 || !l->type) {
+        (void)sd_event_source_set_time_relative(l->timer, STEP_USEC);
+        (void)sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
+    } else {
+        (void)sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
+    }
+}
+
+int nm_lender_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source, (void)usec;
+    nm_lender_step(userdata);
+    return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See stage.h. The state is saved before a call is forwarded, and before an answer is given. If it can't be saved, the
+ * call goes on, and nothing more is lent until it can be saved.
+ */
+
+#include "yarn/proxy/stage.h"
+
+#include <errno.h>
+#include <syslog.h>
+
+#include "util/clock.h"
+#include "yarn/proxy/lend-stage.h"
+
+static int lend_request(void *stage, struct nm_stage_call *c, struct nm_exception *why)
+{
+    struct nm_lender *l = stage;
+
+    (void)why;
+    if (c->method != NM_MASTERS_ALLOCATE)
+        return 0;
+    nm_lender_step(l);
+    return nm_lender_change_request(l, c);
+}
+
+static int lend_answer(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer, struct nm_exception *why)
+{
+    struct nm_lender *l = stage;
+    int r = 0;
+
+    (void)why;
+    if (c->method == NM_MASTERS_REGISTER)
+        nm_lender_answer_register(l, (const Masters__RegisterMasterAnswer *)*answer);
+    else if (c->method == NM_MASTERS_ALLOCATE)
+        r = nm_lender_answer_allocate(l, c, answer);
+    if (c->method != NM_MASTERS_FINISH)
+        nm_lender_step(l);
+    return r;
+}
+
+static void lend_view(const void *stage, struct nm_yarn_lend_view *ret)
+{
+    const struct nm_lender *l = stage;
+
+    *ret = (struct nm_yarn_lend_view){.books = l->books, .choice = l->choice, .queue = l->queue, .type = l->type,
+                                      .now_usec = nm_realtime_usec(), .former = l->former};
+}
+
+static void lend_close(void *stage)
+{
+    nm_lender_free(stage);
+}
+
+/* A state that can't be read must not cost the master its pipeline. Its containers then look opportunistic. */
+static int take_kept(struct nm_lender *l, struct nm_bytes kept)
+{
+    int r = nm_lender_restore(l, kept);
+
+    if (r == -EBADMSG) {
+        nm_lender_clear(l);
+        nm_lender_report(l, NM_LENDER_NOT_RESTORED, LOG_WARNING,
+                         "The proxy can't read what it has lent to %s before its restart.", l->m->name);
+        r = 0;
+    }
+    return r;
+}
+
+/* The timer fires when the loop runs: then the type of the application is asked for. */
+static int lend_open(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret)
+{
+    _cleanup_(nm_lender_freep) struct nm_lender *l = calloc(1, sizeof *l);
+    int r = 0;
+
+    if (!l)
+        return -ENOMEM;
+    l->m = m;
+    nm_lender_enlist(l);
+    if (kept && kept->lending.size > 0)
+        r = take_kept(l, kept->lending);
+    if (r == 0 && !l->books)
+        r = nm_lend_new(&l->books);
+    if (r == 0)
+        r = sd_event_add_time_relative(m->context->event, &l->timer, CLOCK_BOOTTIME, 0, 100 * NM_USEC_PER_MSEC,
+                                       nm_lender_on_timer, l);
+    if (r < 0)
+        return r;
+    nm_lender_choose_rule(l);
+    nm_lender_count(l);
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+const struct nm_stage_type nm_stage_lend = {
+    .name = "lend",
+    .class_name = "nmd.lending",
+    .open = lend_open,
+    .close = lend_close,
+    .request = lend_request,
+    .answer = lend_answer,
+    .keep = nm_lender_persist,
+    .inherit = nm_lender_inherit,
+    .lending = lend_view,
+};
