@@ -41,8 +41,9 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
-	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
-	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
+	%D%/test-yarn-lend-history %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
+	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
+	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
@@ -120,9 +121,9 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
 	%D%/health-fixture.c %D%/http-fixture.c %D%/persistent-cgroups.c %D%/launch-fixture.c %D%/launcher-fixture.c \
-	%D%/lend-fixture.c %D%/lend-model.c \
-	%D%/localizer-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
-	%D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c %D%/proxy-fixture.c \
+	%D%/lend-fixture.c %D%/lend-model.c %D%/localizer-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c \
+	%D%/policy-fixture.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c \
+	%D%/proxy-fixture.c %D%/lend-stage-fixture.c \
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
 	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
 	%D%/tracker-fixture.c
@@ -130,9 +131,9 @@ noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %
 	%D%/dirs-fixture.h %D%/each-arena-size.h %D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/failure.h \
 	%D%/fake-launcher.h %D%/fake-libcgroup.h %D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h \
 	%D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h \
-	%D%/health-fixture.h %D%/http-fixture.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/lend-fixture.h %D%/lend-model.h \
-	%D%/limit-files.h \
-	%D%/localizer-fixture.h %D%/loopback.h %D%/manager-fixture.h %D%/message-copy.h %D%/nmctl-run.h \
+	%D%/health-fixture.h %D%/http-fixture.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/lend-fixture.h \
+	%D%/lend-model.h %D%/limit-files.h %D%/localizer-fixture.h %D%/loopback.h %D%/manager-fixture.h %D%/message-copy.h \
+	%D%/nmctl-run.h %D%/lend-stage-fixture.h \
 	%D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h %D%/persistent-cgroups.h %D%/policy-fixture.h \
 	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
 	%D%/proxy-stats-expected.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h %D%/remove-tree.h \
@@ -159,6 +160,8 @@ $(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
+$(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
+	yarn-lend-stage-promotions)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
@@ -206,6 +209,8 @@ failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsy
 persistent_cgroups_wraps = nm_cgroup_backend_new
 # The tests put the clock forward instead of waiting for deadlines of a minute. They test root's service manager and a user's.
 systemd_fixture_wraps = clock_gettime geteuid sd_booted
+lend_stage_fixture_wraps = clock_gettime nm_lender_enlist nm_peers_ask_application nm_peers_ask_room nm_peers_update \
+	nm_peers_forget
 test_become_wraps = getgrouplist
 test_cgroup_choice_wraps = nm_mount_find
 test_cgroup_files_wraps = nm_procs_is_member nm_write_file_at

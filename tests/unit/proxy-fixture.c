@@ -89,6 +89,8 @@ static void rm_register(struct nm_hadoop_call *call, void *userdata)
     m.container_id_start = w->id_start;
     m.nodes = nodes;
     m.n_nodes = 1;
+    if (w->on_register)
+        w->on_register(w, &plain);
     rm_answer(w, call, w->settings.distributed ? &m.base : &plain.base);
 }
 
@@ -109,19 +111,21 @@ static void rm_allocate(struct nm_hadoop_call *call, void *userdata)
     Masters__DistributedAllocateAnswer m = MASTERS__DISTRIBUTED_ALLOCATE_ANSWER__INIT;
     Masters__AllocateAnswer plain = MASTERS__ALLOCATE_ANSWER__INIT;
     Masters__NodeForScheduling *nodes[] = {a_node()};
+    const Masters__AllocateRequest *request;
     struct fixture *w = userdata;
 
     if (w->settings.distributed) {
-        const Masters__DistributedAllocateRequest *request =
+        const Masters__DistributedAllocateRequest *distributed =
             (const Masters__DistributedAllocateRequest *)nm_hadoop_call_request(call);
 
-        note_request(w, request->request);
-        w->placed = request->n_placed;
-        for (size_t i = 0; i < request->n_placed; i++)
-            w->numbers[i] = request->placed[i]->id->id;
+        request = distributed->request;
+        w->placed = distributed->n_placed;
+        for (size_t i = 0; i < distributed->n_placed; i++)
+            w->numbers[i] = distributed->placed[i]->id->id;
     } else {
-        note_request(w, (const Masters__AllocateRequest *)nm_hadoop_call_request(call));
+        request = (const Masters__AllocateRequest *)nm_hadoop_call_request(call);
     }
+    note_request(w, request);
     plain.base.n_unknown_fields = 1;
     plain.base.unknown_fields = &strange;
     if (w->rolls) {
@@ -142,6 +146,8 @@ static void rm_allocate(struct nm_hadoop_call *call, void *userdata)
     m.answer = &plain;
     m.nodes = nodes;
     m.n_nodes = 1;
+    if (w->on_allocate)
+        w->on_allocate(w, request, &plain);
     rm_answer(w, call, w->settings.distributed ? &m.base : &plain.base);
 }
 
@@ -264,6 +270,7 @@ int proxy_try_launch(struct fixture *w, int32_t attempt)
     struct nm_credential one = {nm_bytes_of(""), theirs};
     struct nm_credentials all = {.tokens = &one, .n_tokens = 1};
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__Text wish = YARN__TEXT__INIT, *environment[] = {&wish};
     const Yarn__LaunchContext *launched;
     struct nm_writer writer = {};
     struct nm_bytes packed;
@@ -275,6 +282,10 @@ int proxy_try_launch(struct fixture *w, int32_t attempt)
     assert_int_equal(nm_writer_result(&writer, &packed), 0);
     context.has_tokens = 1;
     context.tokens = (ProtobufCBinaryData){packed.size, (uint8_t *)(uintptr_t)packed.data};
+    wish.key = (char *)"NMD_LEND";
+    wish.value = (char *)w->wish;
+    context.environment = environment;
+    context.n_environment = w->wish ? 1 : 0;
     tokens_make(&t, 1, attempt, 1, 1);
     nm_arena_init(&a, NM_MIB, NULL);
     if (w->on_begin)

@@ -44,6 +44,11 @@ struct fixture {
     int64_t numbers[16];
     char bearer[32], context[32]; /* first bytes of the token's identifier and of the caller context */
     int64_t id_start;
+    const char *wish; /* NMD_LEND of the next master; NULL: not set */
+    /* Read the request, and add to the ResourceManager's answer. May be NULL. */
+    void (*on_register)(struct fixture *w, Masters__RegisterMasterAnswer *answer);
+    void (*on_allocate)(struct fixture *w, const Masters__AllocateRequest *request, Masters__AllocateAnswer *answer);
+    void *userdata;
     /* Called before (`over` is false) and after (`over` is true) nm_yarn_proxy_begin(). May be NULL. */
     void (*on_begin)(bool over);
 };

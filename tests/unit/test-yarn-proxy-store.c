@@ -26,7 +26,7 @@ struct fixture {
     /* the application master that was loaded last */
     unsigned loaded;
     struct nm_yarn_stored_master seen;
-    char submitter[32], token[200], asks[200], placed[2][20], hosts[2][20];
+    char submitter[32], token[200], asks[200], placed[2][20], hosts[2][20], lending[20], wish[20];
 };
 
 static int set_up(void **state)
@@ -75,6 +75,8 @@ static struct nm_yarn_stored_master make_master(void)
     m.n_placed = 2;
     m.known_nodes = nodes;
     m.n_known_nodes = 2;
+    m.lending = nm_bytes_of("books");
+    m.wish = "overflow:60";
     return m;
 }
 
@@ -94,6 +96,8 @@ static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
     (void)snprintf(w->submitter, sizeof w->submitter, "%s", m->submitter);
     copy(w->token, sizeof w->token, m->token.password);
     copy(w->asks, sizeof w->asks, m->asks);
+    copy(w->lending, sizeof w->lending, m->lending);
+    (void)snprintf(w->wish, sizeof w->wish, "%s", m->wish ?: "none");
     assert_true(m->n_placed <= 2 && m->n_known_nodes <= 2);
     for (size_t i = 0; i < m->n_placed; i++)
         copy(w->placed[i], sizeof w->placed[i], m->placed[i]);
@@ -139,6 +143,8 @@ static void test_an_application_master_is_read_as_it_was_saved(void **state)
     assert_string_equal(w->placed[1], "");
     assert_int_equal(w->seen.n_known_nodes, 2);
     assert_string_equal(w->hosts[1], "b:65535");
+    assert_string_equal(w->lending, "books");
+    assert_string_equal(w->wish, "overflow:60");
 
     (void)snprintf(path, sizeof path, "%s/masters/" MASTER_NAME, w->dir);
     assert_int_equal(stat(path, &st), 0);

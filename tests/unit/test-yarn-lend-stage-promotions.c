@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The promotions of the stage that lends: when they are asked for, what the master sees of them, and how the node gets
+ * the new token. */
+
+#include "lend-stage-fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "util/clock.h"
+#include "yarn-tokens.h"
+
+#define MINUTE (60 * NM_USEC_PER_SEC)
+
+/* Lends container 2, which runs. */
+static void lend_one(struct lend_fixture *l)
+{
+    lend_launch(l, 1);
+    lend_want(l, 20, 1);
+    (void)lend_call(l);
+    lend_grant(l, 2, true);
+    (void)lend_call(l);
+    lend_run_until(l, &l->room_questions, 1);
+}
+
+static void test_a_container_is_promoted_when_there_is_room(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_one(&l);
+    lend_tell_room(&l, TOKENS_HOST, 1024, true);
+    assert_string_equal(lend_call(&l), ""); /* the headroom isn't known */
+    l.headroom = 256;
+    (void)lend_call(&l);
+    assert_string_equal(lend_call(&l), ""); /* it is too small */
+    l.headroom = 1024;
+    (void)lend_call(&l);
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    assert_string_equal(lend_call(&l), ""); /* it is outstanding */
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1};
+    l.updated[l.n_updated++] = (struct lend_container){.number = 7, .version = 1}; /* the master's own update */
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; updated 7");
+    assert_int_equal(l.updates, 1);
+    assert_int_equal(l.updated_number, 2);
+    assert_string_equal(l.updated_host, TOKENS_HOST);
+    assert_string_equal(l.updated_token, "new token");
+    assert_int_equal(lend_figures(&l).promoted, 1);
+    assert_int_equal(lend_figures(&l).lent, 0);
+    lend_tell_update(&l, 0);
+    assert_int_equal(l.lender->n_updates, 0);
+    lend_end(&l, 2, 0, "ok");
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; ended 2 0 G ok");
+    lend_tear_down(&l);
+}
+
+static void test_no_promotion_without_known_room(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.headroom = 4096;
+    lend_one(&l);
+    assert_string_equal(lend_call(&l), "");
+    lend_tell_room(&l, TOKENS_HOST, -1, true); /* the node was not reached */
+    assert_string_equal(lend_call(&l), "");
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, 2);
+    lend_tell_room(&l, TOKENS_HOST, 256, true);
+    assert_string_equal(lend_call(&l), "");
+    lend_put_clock_forward(11 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, 3);
+    lend_tell_room(&l, TOKENS_HOST, 512, false); /* it still waits in the queue */
+    assert_string_equal(lend_call(&l), "");
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, 4);
+    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    lend_tear_down(&l);
+}
+
+/* The scheduler counts memory only. Its headroom has no vcores then. */
+static void test_vcores_count_only_if_the_scheduler_counts_them(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (int types = 1; types < 3; types++) {
+        lend_set_up(&l, false, "all");
+        l.resource_types = types;
+        l.headroom_has_no_vcores = true;
+        l.headroom = 4096;
+        lend_one(&l);
+        lend_tell_room(&l, TOKENS_HOST, 512, true);
+        lend_restart(&l);
+        (void)lend_call(&l);
+        lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+        lend_run_until(&l, &l.room_questions, 2);
+        lend_tell_room(&l, TOKENS_HOST, 512, true);
+        assert_string_equal(lend_call(&l), types == 1 ? "; promotes 2/0" : "");
+        lend_tear_down(&l);
+    }
+}
+
+/* The token is taken to the node until the node has it, also after a restart of nmd. */
+static void test_the_token_of_a_promotion_is_taken_to_the_node(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_one(&l);
+    l.refuses_calls = -EBUSY;
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "");
+    assert_int_equal(l.updates, 1);
+    l.refuses_calls = 0;
+    lend_put_clock_forward(2 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.updates, 2);
+    lend_tell_update(&l, -ECONNREFUSED);
+    assert_int_equal(l.lender->n_updates, 1);
+    lend_restart(&l);
+    lend_run_until(&l, &l.updates, 3);
+    assert_string_equal(l.updated_token, "new token");
+    for (unsigned i = 4; i < 8; i++) { /* the node refuses the token */
+        lend_tell_update(&l, -EREMOTEIO);
+        assert_int_equal(l.lender->n_updates, 1);
+        lend_put_clock_forward(20 * NM_USEC_PER_SEC);
+        lend_run_until(&l, &l.updates, i);
+    }
+    lend_tell_update(&l, -EREMOTEIO);
+    assert_int_equal(l.lender->n_updates, 0);
+    lend_tear_down(&l);
+}
+
+/* The ResourceManager's answer says that the container has ended, so its node isn't called any more. With
+ * auto-update.containers the answer may lack the token. The node may have preempted the container before it knew of the
+ * promotion. */
+static void test_a_promoted_container_ends(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_one(&l);
+    l.refuses_calls = -EHOSTUNREACH;
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1};
+    (void)lend_call(&l);
+    assert_int_equal(l.lender->n_updates, 1);
+    lend_end(&l, 2, -108, "x");
+    (void)lend_call(&l);
+    assert_int_equal(l.lender->n_updates, 0);
+    assert_string_equal(lend_seen(&l), "; ended 2 -102 G Lent by nmd: x");
+    lend_tear_down(&l);
+}
+
+/* A promotion in a call that wasn't answered is asked for again: with the next call, and after a restart of nmd. After
+ * a registration, the ResourceManager has forgotten it. */
+static void test_a_promotion_is_asked_for_again(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.headroom = 4096;
+    lend_one(&l);
+    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    l.w.refuses = NM_EXCEPTION_RETRY;
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    assert_string_equal(lend_call_again(&l), "; promotes 2/0");
+    lend_restart(&l);
+    l.w.refuses = NULL;
+    assert_string_equal(lend_call_again(&l), "; promotes 2/0");
+    /* this may have been the answer to one of the calls before, which confirms nothing */
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    assert_string_equal(lend_call(&l), "");
+    lend_register(&l);
+    (void)lend_call(&l);
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, 2);
+    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    lend_tear_down(&l);
+}
+
+/* The master doesn't see the errors of promotions that it didn't ask for. */
+static void test_errors_of_promotions_are_hidden(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.headroom = 4096;
+    lend_one(&l);
+    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    l.errors[l.n_errors++] = (struct lend_error){2, "UPDATE_OUTSTANDING_ERROR", 2};
+    l.errors[l.n_errors++] = (struct lend_error){7, "INVALID_CONTAINER_ID", 2};
+    l.errors[l.n_errors++] = (struct lend_error){2, "RM_ERROR", 0}; /* the master's own request for more memory */
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; errors 7, 2");
+    assert_string_equal(lend_call(&l), "");
+    l.errors[l.n_errors++] = (struct lend_error){2, "INCORRECT_CONTAINER_VERSION_ERROR", 2};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "");
+    lend_put_clock_forward(MINUTE + NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, 2);
+    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    assert_string_equal(lend_call(&l), "; promotes 2/0");
+    lend_tear_down(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_container_is_promoted_when_there_is_room),
+        cmocka_unit_test(test_no_promotion_without_known_room),
+        cmocka_unit_test(test_vcores_count_only_if_the_scheduler_counts_them),
+        cmocka_unit_test(test_the_token_of_a_promotion_is_taken_to_the_node),
+        cmocka_unit_test(test_a_promoted_container_ends),
+        cmocka_unit_test(test_a_promotion_is_asked_for_again),
+        cmocka_unit_test(test_errors_of_promotions_are_hidden),
+    };
+    sigset_t mask;
+
+    /* As in nmd, the event loop watches the child processes that resolve names. */
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
