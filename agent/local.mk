@@ -116,6 +116,7 @@ libnm_agent_a_SOURCES += \
 	%D%/requests/exec-session.c \
 	%D%/requests/owner-requests.c \
 	%D%/requests/rerun.c \
+	%D%/requests/room-record.c \
 	%D%/requests/status.c \
 	%D%/requests/submit.c \
 	%D%/requests/user-limits.c

@@ -124,6 +124,20 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
  * at_usec of its points is the time of day or the time since boot. span_usec 0: the last minutes, as configured. */
 const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec);
 
+/*
+ * How often an opportunistic container of a size would have been killed for memory on this node, by the history of the
+ * last day. A start is a point of the history at which the container would have been admitted: use was below the
+ * over-allocation threshold, and use and the container's request together did not exceed the preemption threshold. A
+ * start counts as exceeded if they did exceed that threshold later, within the given time. Starts whose time isn't over
+ * yet are not counted. Points are means over a step, so that shorter surges are not seen: the share is a lower bound.
+ */
+struct nm_room_record {
+    uint64_t step_usec, span_usec; /* span_usec: from the first to the last counted start */
+    uint32_t starts, exceeded;
+};
+void nm_manager_get_room_record(const struct nm_manager *m, uint64_t memory_bytes, uint64_t within_usec,
+                                struct nm_room_record *ret);
+
 /* A summary of an application whose containers have ended within the last day. nm_manager_foreach_ended_app() calls cb
  * for the summaries in no particular order, either only for applications of `who`, or for all. `e` is valid during the
  * call. */

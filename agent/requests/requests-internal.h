@@ -27,6 +27,17 @@ int nm_user_limits_check_bytes(const struct nm_manager *m, uint64_t more_bytes, 
 int nm_user_limits_check_queue(const struct nm_manager *m, const struct nm_caller *who,
                                struct nm_problem *ret_problem);
 
+/* ---- room-record.c --------------------------------------------------------------------------- */
+
+struct nm_room_limits {
+    uint64_t memory_bytes;   /* request of the container */
+    uint64_t admit_below;    /* over-allocation threshold, in bytes */
+    uint64_t kill_above;     /* preemption threshold, in bytes */
+    uint64_t within_usec;
+};
+/* Counts the starts of nm_manager_get_room_record() in a history. Pure. */
+void nm_room_record_count(const struct nm_history *h, const struct nm_room_limits *l, struct nm_room_record *ret);
+
 /* ---- access.c -------------------------------------------------------------------------------- */
 
 /* Finds a container by id, by number or by name. A name selects the live container with this name, and is refused if

@@ -18,7 +18,7 @@ agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D
 	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir \
 	%D%/test-long-history %D%/test-manager %D%/test-manager-memory %D%/test-manager-settings \
 	%D%/test-output-failures %D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps \
-	%D%/test-recorder %D%/test-recovery %D%/test-rerun %D%/test-run-phase %D%/test-session-failures \
+	%D%/test-recorder %D%/test-recovery %D%/test-rerun %D%/test-room-record %D%/test-run-phase %D%/test-session-failures \
 	%D%/test-settings %D%/test-shim-list %D%/test-slice %D%/test-snapshot-failures %D%/test-starts \
 	%D%/test-store %D%/test-store-backlog %D%/test-store-cost %D%/test-store-damage %D%/test-store-failures \
 	%D%/test-store-parts %D%/test-swap-reclaim %D%/test-users
