@@ -117,7 +117,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/lend-stage.h \
 	%D%/proxy/lend-state.c \
 	%D%/proxy/lend-store.c \
-	%D%/proxy/lend-view.h \
+	%D%/proxy/lend-view.c %D%/proxy/lend-view.h \
 	%D%/proxy/node-rooms.c %D%/proxy/node-rooms.h \
 	%D%/proxy/proxy-store.c %D%/proxy/proxy-store.h \
 	%D%/proxy/local-tokens.c %D%/proxy/local-tokens.h \

@@ -2,8 +2,8 @@
 
 /*
  * The views that the upstream provides on a node of a cluster: the web services of Hadoop's NodeManager (/ws/v1/node
- * and the paths below it), and the reason for the placement of a container. node/rest.h defines the format of Hadoop's
- * answers. The manager decides which containers a caller may see.
+ * and the paths below it), the reason for the placement of a container, and what is lent. node/rest.h defines the
+ * format of Hadoop's answers. The manager decides which containers a caller may see.
  */
 
 #include "yarn/yarn-state.h"
@@ -144,8 +144,26 @@ VIEW(application)
 VIEW(containers)
 VIEW(container)
 
-/* For a container that the caller may not see, the answer is the same as for a container that this node hasn't placed.
- * So the answer doesn't reveal whether the container exists. */
+/* Sets *ret to the record of a container, or refuses if there is none. The refusal is the same for a container that the
+ * caller may not see, so it doesn't reveal whether the container exists. */
+nm_printf(5, 6) static int answer_record(const struct nm_upstream_query *q, json_t *found, json_t **ret,
+                                         struct nm_problem *ret_problem, const char *format, ...)
+{
+    va_list ap;
+
+    if (found) {
+        *ret = found;
+        return 0;
+    }
+    *ret_problem = (struct nm_problem){.outcome = NM_AGENT_E_NOT_FOUND};
+    va_start(ap, format);
+    (void)vsnprintf(ret_problem->message, sizeof ret_problem->message, format, ap);
+    va_end(ap);
+    (void)snprintf(ret_problem->thing, sizeof ret_problem->thing, "id");
+    (void)snprintf(ret_problem->value, sizeof ret_problem->value, "%s", q->id);
+    return NM_AGENT_E_NOT_FOUND;
+}
+
 static int show_placement(void *userdata, const struct nm_upstream_query *q, json_t **ret,
                           struct nm_problem *ret_problem)
 {
@@ -155,21 +173,24 @@ static int show_placement(void *userdata, const struct nm_upstream_query *q, jso
                         ? nm_yarn_proxy_show_placement(y->services->proxy, q->id, nm_yarn_may_see, &l)
                         : NULL;
 
-    if (!found) {
-        const struct question a = {.problem = ret_problem};
-        int r = refuse(&a, NM_AGENT_E_NOT_FOUND, "This node has no record of placing container %s.",
-                       q->id);
+    return answer_record(q, found, ret, ret_problem, "This node has no record of placing container %s.", q->id);
+}
 
-        (void)snprintf(ret_problem->thing, sizeof ret_problem->thing, "id");
-        (void)snprintf(ret_problem->value, sizeof ret_problem->value, "%s", q->id);
-        return r;
-    }
-    *ret = found;
-    return 0;
+static int show_lending(void *userdata, const struct nm_upstream_query *q, json_t **ret,
+                        struct nm_problem *ret_problem)
+{
+    struct nm_yarn *y = userdata;
+    struct nm_yarn_viewer l = {y ? y->manager : NULL, q->who};
+    json_t *found = y && y->services->proxy
+                        ? nm_yarn_proxy_show_lending(y->services->proxy, q->id, nm_yarn_may_see, &l, q->with_users)
+                        : NULL;
+
+    return answer_record(q, found, ret, ret_problem, "This node has no record of lending as container %s.", q->id);
 }
 
 const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS] = {
     {"/v1/placements/{id}", show_placement},
+    {"/v1/lending/{id}", show_lending},
     {"/ws/v1/node", show_node},
     {"/ws/v1/node/info", show_node},
     {"/ws/v1/node/apps", show_applications},

@@ -6,6 +6,8 @@
 
 #include <syslog.h>
 
+#include "agent/status.h"
+
 const struct nm_yarn_address *nm_yarn_tracker(const struct nm_yarn *y)
 {
     return y->settings->n_trackers > 0 ? &y->settings->trackers[y->tracker % y->settings->n_trackers]
@@ -45,6 +47,64 @@ static json_t *show_settings(void *userdata)
     return nm_yarn_settings_to_json(y->settings);
 }
 
+/* ---- lending ------------------------------------------------------------------------------ */
+
+/* Time within which the record counts the ends of containers. A lent task of MapReduce or Tez seldom runs longer. An
+ * executor of Spark runs longer, and has more risk. */
+#define RECORD_WITHIN_USEC (600 * NM_USEC_PER_SEC)
+
+/* Returns the risk of what would have been lent: how often a container of the mean size would have been killed on this
+ * node. Returns false if nothing was observed, or if the history is too short. */
+static bool get_record(const struct nm_yarn *y, const struct nm_yarn_lend_totals *t, uint64_t *ret_memory_bytes,
+                       struct nm_room_record *ret)
+{
+    const struct nm_lend_figures *f = &t->figures;
+
+    if (!t->observes || f->observed == 0)
+        return false;
+    *ret_memory_bytes = f->observed_memory_mib / f->observed * NM_MIB;
+    nm_manager_get_room_record(y->manager, *ret_memory_bytes, RECORD_WITHIN_USEC, ret);
+    return ret->starts > 0;
+}
+
+/* Adds the record to the object of the masters. Returns the object, or NULL if there is no memory. */
+static json_t *add_record(const struct nm_yarn *y, json_t *masters)
+{
+    struct nm_yarn_master_stats m;
+    struct nm_room_record record;
+    uint64_t memory_bytes;
+
+    nm_yarn_proxy_show(y->services->proxy, &m);
+    if (!masters || !get_record(y, &m.lending, &memory_bytes, &record))
+        return masters;
+    if (json_object_set_new(json_object_get(masters, "lending"), "record",
+                            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "memory_bytes", (json_int_t)memory_bytes,
+                                      "within_usec", (json_int_t)RECORD_WITHIN_USEC, "starts",
+                                      (json_int_t)record.starts, "exceeded", (json_int_t)record.exceeded, "step_usec",
+                                      (json_int_t)record.step_usec, "span_usec", (json_int_t)record.span_usec)) == 0)
+        return masters;
+    json_decref(masters);
+    return NULL;
+}
+
+static void write_record(const struct nm_yarn *y, const struct nm_metric_writer *w)
+{
+    static const char name[] = "nm_lending_observed_risk_ratio";
+    struct nm_yarn_master_stats m;
+    struct nm_room_record record;
+    uint64_t memory_bytes;
+
+    nm_yarn_proxy_show(y->services->proxy, &m);
+    if (!get_record(y, &m.lending, &memory_bytes, &record))
+        return;
+    w->family(w->to, name, NM_METRIC_GAUGE,
+              "Share of the starts of a container of the mean observed size, by this node's last day, after which it "
+              "would have been killed within 10 minutes.");
+    w->sample(w->to, name, NULL, (double)record.exceeded / record.starts);
+}
+
+/* ---- functions of the upstream -------------------------------------------------------------- */
+
 static json_t *show_details(void *userdata, const struct nm_caller *who, bool with_users)
 {
     const struct nm_yarn *y = userdata;
@@ -52,15 +112,18 @@ static json_t *show_details(void *userdata, const struct nm_caller *who, bool wi
 
     if (!y->services->proxy)
         return json_pack("{s:n}", "masters");
-    return json_pack("{s:o}", "masters", nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users));
+    return json_pack("{s:o}", "masters",
+                     add_record(y, nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users)));
 }
 
 static void write_metrics(void *userdata, const struct nm_metric_writer *w)
 {
     const struct nm_yarn *y = userdata;
 
-    if (y->services->proxy)
-        nm_yarn_proxy_write_metrics(y->services->proxy, w);
+    if (!y->services->proxy)
+        return;
+    nm_yarn_proxy_write_metrics(y->services->proxy, w);
+    write_record(y, w);
 }
 
 void nm_yarn_show(struct nm_yarn *y)

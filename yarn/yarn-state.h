@@ -74,7 +74,7 @@ struct nm_yarn {
 
 /* ---- yarn-rest.c ---- */
 /* The views of the upstream. userdata: the node, or NULL if it belongs to no cluster. */
-#define NM_YARN_N_VIEWS 7u
+#define NM_YARN_N_VIEWS 8u
 extern const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS];
 struct nm_yarn_viewer {
     struct nm_manager *manager;

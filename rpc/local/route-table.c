@@ -22,6 +22,7 @@ const struct nm_route nm_routes[] = {
     {"GET", "/v1/applications", NM_ROUTE_TCP, "", nm_handle_applications},
     {"GET", "/v1/config", 0, "", nm_handle_config},
     {"GET", "/v1/placements/{id}", 0, "", nm_handle_upstream},
+    {"GET", "/v1/lending/{id}", 0, "", nm_handle_upstream},
     {"GET", "/v1/decisions", NM_ROUTE_TCP, "limit before", nm_handle_decisions},
     {"GET", "/v1/events", NM_ROUTE_TCP, "follow after", nm_handle_events},
     {"POST", "/v1/drain", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_drain},

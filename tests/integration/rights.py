@@ -56,6 +56,7 @@ TABLE = {
     ("GET", "/v1/containers/{id}/logs"): MINE,
     ("GET", "/v1/containers/{id}/decisions"): MINE,
     ("GET", "/v1/placements/{id}"): NOBODY,  # the container was submitted locally
+    ("GET", "/v1/lending/{id}"): NOBODY,
     # without YARN, no container of YARN exists; tests/yarn/45-containers tests these routes with YARN
     ("GET", "/ws/v1/node"): NOBODY,
     ("GET", "/ws/v1/node/info"): NOBODY,

@@ -45,7 +45,7 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
-yarn_local_tests = %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest
+yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
@@ -166,7 +166,7 @@ $(call fixture,localizer-fixture,localizer localizer-many localizer-trees locali
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
 $(call fixture,nmctl-run fake-nmd,nmctl nmctl-verbs)
-$(call fixture,openapi,openapi yarn-node-rest yarn-proxy-stats yarn-rest)
+$(call fixture,openapi,openapi yarn-lend-view yarn-node-rest yarn-proxy-stats yarn-rest)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)

@@ -158,4 +158,4 @@
     ",\"anywhere\":2},\"calls\":{\"start\":{\"answered\":1,\"failed\":0},\"register\":{\"answered\":2,\"failed" \
     "\":3},\"allocate\":{\"answered\":3,\"failed\":6},\"finish\":{\"answered\":4,\"failed\":9},\"recover\":{\"a" \
     "nswered\":5,\"failed\":12},\"stop\":{\"answered\":6,\"failed\":15},\"token\":{\"answered\":7,\"failed\":1" \
-    "8}},\"pipelines\":[{\"attempt_id\":\"a\"}]}"
+    "8}},\"lending\":null,\"pipelines\":[{\"attempt_id\":\"a\"}]}"

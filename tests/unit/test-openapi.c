@@ -161,15 +161,38 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
 }
 
 #define PLACED "container_1_1_01_1099511627775"
+#define LENT \
+    "\"lent\":1,\"lent_memory_bytes\":2,\"queued\":0,\"asked\":0,\"asked_memory_bytes\":0,\"wanted\":3," \
+    "\"granted\":1,\"promoted\":0,\"preempted\":0,\"ended\":0,\"released\":0,\"observed\":0," \
+    "\"observed_memory_bytes\":0,\"observed_memory_byte_seconds\":0"
+#define LENT_TO \
+    "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false,\"queue\":\"q\"," \
+    "\"application_type\":\"TEZ\",\"oldest_since_usec\":1,\"keys_total\":1,\"keys\":[{\"priority\":20," \
+    "\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"wanted\":3,\"asked\":0,\"lent\":1,\"since_usec\":1," \
+    "\"reason\":\"strict\",\"reason_text\":\"r\",\"backs_off_until_usec\":null}]}"
+#define LENDING_TOTALS \
+    "{" LENT ",\"observes\":false,\"oldest_usec\":1,\"held\":{\"lent\":0,\"off\":0,\"label\":0,\"strict\":0," \
+    "\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0,\"waits\":0,\"backs_off\":0,\"queued\":0," \
+    "\"application_limit\":0,\"queue_limit\":0,\"node_limit\":0,\"refused\":0},\"queues\":[{\"queue\":\"q\"," \
+    "\"applications\":1,\"lent\":1,\"lent_memory_bytes\":2,\"queued\":0,\"wanted\":3,\"promoted\":0," \
+    "\"preempted\":0}],\"record\":{\"memory_bytes\":1,\"within_usec\":1,\"starts\":1,\"exceeded\":0," \
+    "\"step_usec\":1,\"span_usec\":1}}"
+#define LENDING \
+    "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"time_usec\":1,\"application\":" LENT_TO "," \
+    "\"container\":{\"priority\":20,\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"mode\":\"all\"," \
+    "\"state\":\"running\",\"asked_usec\":1,\"lent_usec\":1,\"promoted_usec\":null,\"ended_usec\":null}," \
+    "\"summary\":\"s\",\"explanation\":\"e\"}"
 #define PIPELINE \
     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\",\"user\":\"u\"," \
     "\"state\":\"running\",\"asks\":1,\"outstanding\":2,\"nodes\":3,\"blacklisted\":0,\"placed\":" \
-    "{\"node_local\":0,\"rack_local\":0,\"anywhere\":1},\"since_usec\":1,\"last_allocate_usec\":null}"
+    "{\"node_local\":0,\"rack_local\":0,\"anywhere\":1},\"since_usec\":1,\"last_allocate_usec\":null," \
+    "\"lending\":" LENT_TO "}"
 #define CALLS "{\"answered\":0,\"failed\":0}"
 #define MASTERS \
     "{\"address\":\"n1:8049\",\"attempts\":1,\"outstanding\":0,\"placed\":{\"node_local\":0,\"rack_local\":0," \
     "\"anywhere\":0},\"calls\":{\"start\":" CALLS ",\"register\":" CALLS ",\"allocate\":" CALLS ",\"finish\":" CALLS \
-    ",\"recover\":" CALLS ",\"stop\":" CALLS ",\"token\":" CALLS "},\"pipelines\":[" PIPELINE "]}"
+    ",\"recover\":" CALLS ",\"stop\":" CALLS ",\"token\":" CALLS "},\"lending\":" LENDING_TOTALS \
+    ",\"pipelines\":[" PIPELINE "]}"
 #define PLACEMENT \
     "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"node\":\"n:1\",\"rule\":\"any\",\"memory_bytes\":1," \
     "\"vcores\":1,\"priority\":20,\"request_id\":-1,\"listed\":1,\"position\":1,\"passed\":{\"blacklisted\":0," \
@@ -185,7 +208,8 @@ static json_t *answers_of_upstream(void)
                                                .host = "n1", .port = 1};
     json_t *list = json_pack("[o]", nm_yarn_rest_container(&one));
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:{s:o}, s:{s:o}}", "/ws/v1/node", nm_yarn_rest_node(&node),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:{s:o}, s:{s:o}}", "/v1/lending/{id}", json_loads(LENDING, 0, NULL),
+                     "/ws/v1/node", nm_yarn_rest_node(&node),
                      "/ws/v1/node/info", nm_yarn_rest_node(&node), "/ws/v1/node/apps",
                      nm_yarn_rest_list("apps", "app", json_array(), false), "/ws/v1/node/containers",
                      nm_yarn_rest_list("containers", "container", list, true), "/ws/v1/node/apps/{id}", "app",
@@ -243,6 +267,7 @@ static void test_each_answer_matches_its_description(void **state)
         check(f, doc, "GET", "/v1/openapi.json", "/v1/openapi.json", NULL);
         check(f, doc, "GET", "/v1/status", "/v1/status", NULL);
         check(f, doc, "GET", "/v1/placements/{id}", "/v1/placements/" PLACED, NULL);
+        check(f, doc, "GET", "/v1/lending/{id}", "/v1/lending/" PLACED, NULL);
         check(f, doc, "GET", "/v1/history", "/v1/history", NULL);
         check(f, doc, "GET", "/v1/config", "/v1/config", NULL);
         check(f, doc, "GET", "/v1/decisions", "/v1/decisions", NULL);

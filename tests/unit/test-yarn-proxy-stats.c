@@ -388,6 +388,36 @@ static void test_pipelines_are_reported_as_json(void **state)
     assert_int_equal(m.outstanding, 14);
 }
 
+/* The figures of lending are shown only where the chain of stages contains the one that lends. */
+static void test_lending_is_reported_as_json(void **state)
+{
+    _cleanup_(nm_lend_freep) struct nm_lend *books = NULL;
+    struct nm_yarn_pipeline_view v = {.attempt = "appattempt_1_0001_000001", .master = "container_1_0001_01_000001",
+                                      .user = "alice", .state = "running"};
+    const struct nm_lend_ask ask = {.key = {20, 0}, .size = {1024, 1}, .count = 3, .any = true, .relax = true};
+    struct nm_yarn_master_stats m = {.lending.exists = true};
+    json_t *j;
+
+    (void)state;
+    assert_int_equal(nm_lend_new(&books), 0);
+    assert_int_equal(nm_lend_ask(books, &ask, 1, 1), 0);
+    v.lending = (struct nm_yarn_lend_view){.books = books, .queue = "root.q", .now_usec = 2};
+    nm_yarn_proxy_stats_sum(&v, &m);
+    j = nm_yarn_proxy_stats_pipeline(&v);
+    assert_described("Pipeline", j);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "lending"), "wanted")), 3);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(j, "lending"), "queue")), "root.q");
+    j = nm_yarn_proxy_stats_to_json(&m, json_pack("[o]", j));
+    assert_described("Masters", j);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "lending"), "wanted")), 3);
+    json_decref(j);
+    v.user = NULL; /* over TCP, where queues aren't shown either */
+    j = nm_yarn_proxy_stats_pipeline(&v);
+    assert_described("Pipeline", j);
+    assert_true(json_is_null(json_object_get(json_object_get(j, "lending"), "queue")));
+    json_decref(j);
+}
+
 static void test_counters_are_reported_as_json(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
@@ -463,6 +493,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_slot_at_another_position_is_ignored, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_in_another_format_is_not_changed, set_up, tear_down),
         cmocka_unit_test(test_pipelines_are_reported_as_json),
+        cmocka_unit_test(test_lending_is_reported_as_json),
         cmocka_unit_test_setup_teardown(test_counters_are_reported_as_json, set_up, tear_down),
         cmocka_unit_test(test_the_web_page_has_all_parts),
     };

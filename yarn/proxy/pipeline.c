@@ -11,6 +11,26 @@
 #include "util/error.h"
 #include "yarn/id-messages.h"
 
+/* Returns what is lent to the attempt. `books` is NULL if the chain has no stage that lends. */
+static struct nm_yarn_lend_view lending_of(const struct nm_pipeline *p)
+{
+    struct nm_yarn_lend_view v = {};
+
+    for (size_t i = 0; i < p->all->n_types; i++)
+        if (p->all->types[i]->lending && p->stages[i])
+            p->all->types[i]->lending(p->stages[i], &v);
+    return v;
+}
+
+/* Counts what an earlier nmd has lent to the attempt (restored), or what was lent to an attempt that ends. */
+static void count_lending(const struct nm_pipeline *p, bool restored)
+{
+    const struct nm_yarn_lend_view v = lending_of(p);
+
+    if (v.books)
+        nm_yarn_proxy_stats_lending(p->all->context->stats, &v, restored);
+}
+
 /* ---- creation and end ------------------------------------------------------------------------- */
 
 static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
@@ -81,6 +101,7 @@ static void end_some(struct nm_pipelines *all, bool (*matches)(const struct nm_y
             continue;
         }
         *at = p->next;
+        count_lending(p, false);
         nm_yarn_proxy_store_drop(&all->context->store, &p->m.attempt);
         free_pipeline(p);
         nm_yarn_proxy_stats_answered(all->context->stats, NM_MASTER_STOP, nm_now_usec() - began_usec);
@@ -187,6 +208,7 @@ static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
         all->context->report_cb(LOG_WARNING, "The proxy can't restore the saved state of an application master.");
         return;
     }
+    count_lending(p, true);
     add_pipeline(all, STEAL_PTR(p));
     nm_yarn_proxy_stats_answered(all->context->stats, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
 }
@@ -239,7 +261,7 @@ static struct nm_yarn_pipeline_view view_of(const struct nm_pipeline *p, bool wi
         .attempt = p->m.name, .master = nm_yarn_container_id_format(&p->m.container, master),
         .user = with_user ? p->m.submitter : NULL, .state = p->state,
         .since_realtime_usec = p->since_realtime_usec,
-        .last_allocate_realtime_usec = p->last_allocate_realtime_usec};
+        .last_allocate_realtime_usec = p->last_allocate_realtime_usec, .lending = lending_of(p)};
 
     for (size_t i = 0; i < p->all->n_types; i++)
         if (p->all->types[i]->figures)
@@ -272,4 +294,63 @@ void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_yarn_master_stat
 
         nm_yarn_proxy_stats_sum(&v, ret);
     }
+}
+
+/* ---- what is lent as a container --------------------------------------------------------------- */
+
+/* Containers are searched for by the texts of their ids, because two ids may have the same text (ids.h). */
+struct search {
+    const char *text;
+    struct nm_lend_history found;
+    bool is_found;
+};
+
+static void compare_text(const struct nm_lend_history *h, void *userdata)
+{
+    struct search *s = userdata;
+    char text[NM_YARN_ID_SIZE];
+
+    if (s->is_found || !nm_streq(nm_yarn_container_id_format(&h->id, text), s->text))
+        return;
+    s->found = *h;
+    s->is_found = true;
+}
+
+/* Returns whether the text may be that of a container of the application. Otherwise its containers needn't be
+ * compared. */
+static bool may_be_of(const char *container, const struct nm_yarn_application_id *application)
+{
+    char text[NM_YARN_ID_SIZE];
+
+    return strstr(container, strchr(nm_yarn_application_id_format(application, text), '_'));
+}
+
+static json_t *explain_lending(const struct nm_pipeline *p, const char *container, const char *master, bool with_names)
+{
+    const struct nm_yarn_lend_view v = lending_of(p);
+    struct search s = {.text = container};
+
+    if (!v.books)
+        return NULL;
+    if (nm_streq(container, master))
+        return nm_yarn_lend_view_explain_master(&v, container, p->m.name, with_names);
+    nm_lend_each_history(v.books, compare_text, &s);
+    if (v.former && !s.is_found)
+        nm_lend_each_history(v.former, compare_text, &s);
+    return s.is_found ? nm_yarn_lend_view_explain_container(&v, &s.found, container, p->m.name) : NULL;
+}
+
+json_t *nm_pipelines_explain_lending(const struct nm_pipelines *all, const char *container,
+                                     nm_pipelines_may_see_t may_see, void *userdata, bool with_names)
+{
+    json_t *found = NULL;
+
+    for (const struct nm_pipeline *p = all->first; !found && p; p = p->next) {
+        char master[NM_YARN_ID_SIZE];
+
+        if (may_be_of(container, &p->m.attempt.application) &&
+            may_see(userdata, nm_yarn_container_id_format(&p->m.container, master)))
+            found = explain_lending(p, container, master, with_names);
+    }
+    return found;
 }

@@ -50,3 +50,7 @@ typedef bool (*nm_pipelines_may_see_t)(void *userdata, const char *master);
 json_t *nm_pipelines_to_json(const struct nm_pipelines *all, nm_pipelines_may_see_t may_see, void *userdata,
                              bool with_users);
 void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_yarn_master_stats *ret);
+/* Returns the answer of /v1/lending/{id} for the container of a master, or for a container that was lent to its
+ * attempt. with_names: as in lend-view.h. NULL: no memory, or there is none that the viewer may see. */
+json_t *nm_pipelines_explain_lending(const struct nm_pipelines *all, const char *container,
+                                     nm_pipelines_may_see_t may_see, void *userdata, bool with_names);

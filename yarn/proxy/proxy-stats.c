@@ -9,11 +9,14 @@
 #include "yarn/allocator/allocator.h"
 #include "yarn/proxy/placement-log.h"
 
+#define KEYS_SHOWN 8u /* asks of an attempt in the status; /v1/lending/{id} shows all */
+
 struct nm_yarn_proxy_stats {
     uint64_t failed[NM_MASTER_N_CALLS];
     struct nm_histogram took[NM_MASTER_N_CALLS], added;
     uint64_t placed[NM_YARN_ALLOC_N_RULES];
     struct nm_yarn_placement_log *placements;
+    struct nm_yarn_lend_base lent;
 };
 
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret)
@@ -65,6 +68,14 @@ void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_y
     nm_yarn_placement_log_add(s->placements, container, master, p);
 }
 
+void nm_yarn_proxy_stats_lending(struct nm_yarn_proxy_stats *s, const struct nm_yarn_lend_view *v, bool restored)
+{
+    if (restored)
+        nm_yarn_lend_view_restored(&s->lent, v);
+    else
+        nm_yarn_lend_view_ended(&s->lent, v);
+}
+
 /* ---- queries ---------------------------------------------------------------------------------------- */
 
 static json_t *placed_of(const uint64_t placed[NM_YARN_ALLOC_N_RULES])
@@ -78,18 +89,21 @@ json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v)
     const struct nm_yarn_alloc_figures *f = &v->figures;
     uint64_t last = v->last_allocate_realtime_usec;
 
-    return json_pack("{s:s, s:s, s:s?, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o}", "attempt_id", v->attempt, "master_id",
-                     v->master, "user", v->user, "state", v->state, "asks", (json_int_t)f->asks, "outstanding",
-                     (json_int_t)f->outstanding, "nodes", (json_int_t)f->nodes, "blacklisted",
+    return json_pack("{s:s, s:s, s:s?, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o}", "attempt_id", v->attempt,
+                     "master_id", v->master, "user", v->user, "state", v->state, "asks", (json_int_t)f->asks,
+                     "outstanding", (json_int_t)f->outstanding, "nodes", (json_int_t)f->nodes, "blacklisted",
                      (json_int_t)f->blacklisted, "placed", placed_of(f->placed), "since_usec",
                      (json_int_t)v->since_realtime_usec, "last_allocate_usec",
-                     last > 0 ? json_integer((json_int_t)last) : json_null());
+                     last > 0 ? json_integer((json_int_t)last) : json_null(), "lending",
+                     v->lending.books ? nm_yarn_lend_view_to_json(&v->lending, v->user, KEYS_SHOWN) : json_null());
 }
 
 void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_yarn_master_stats *ret)
 {
     ret->pipelines++;
     ret->outstanding = nm_add_u64(ret->outstanding, v->figures.outstanding);
+    if (v->lending.books)
+        nm_yarn_lend_view_sum(&v->lending, &ret->lending);
 }
 
 void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_yarn_master_stats *ret)
@@ -100,6 +114,7 @@ void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_yar
     memcpy(ret->failed, s->failed, sizeof ret->failed);
     memcpy(ret->took, s->took, sizeof ret->took);
     ret->added = s->added;
+    nm_yarn_lend_view_fill(&s->lent, &ret->lending);
 }
 
 static const char *call_name(enum nm_master_call c)
@@ -133,10 +148,12 @@ json_t *nm_yarn_proxy_stats_to_json(const struct nm_yarn_master_stats *m, json_t
     /* jansson's integers are signed, and the sum over all masters can reach UINT64_MAX. */
     const uint64_t outstanding = m->outstanding > INT64_MAX ? INT64_MAX : m->outstanding;
 
-    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I, s:I}, s:o, s:o}", "address", m->address, "attempts",
+    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I, s:I}, s:o, s:o, s:o}", "address", m->address, "attempts",
                      (json_int_t)m->pipelines, "outstanding", (json_int_t)outstanding, "placed", "node_local",
                      (json_int_t)m->placed_node_local, "rack_local", (json_int_t)m->placed_rack_local, "anywhere",
-                     (json_int_t)m->placed_anywhere, "calls", calls_of(m), "pipelines", pipelines);
+                     (json_int_t)m->placed_anywhere, "calls", calls_of(m), "lending",
+                     m->lending.exists ? nm_yarn_lend_view_totals_to_json(&m->lending, pipelines) : json_null(),
+                     "pipelines", pipelines);
 }
 
 /* Writes the same figures as YARN's AMRMProxyMetrics. The count of each histogram is the number of successful calls. */
@@ -164,6 +181,8 @@ void nm_yarn_proxy_stats_write_metrics(const struct nm_yarn_master_stats *m, con
         w->histogram(w->to, took, &(struct nm_metric_label){"call", call_name(c)}, &m->took[c]);
     w->family(w->to, added, NM_METRIC_HISTOGRAM, "Time that this node added to a call, by call.");
     w->histogram(w->to, added, &(struct nm_metric_label){"call", "allocate"}, &m->added);
+    if (m->lending.exists)
+        nm_yarn_lend_view_write_metrics(&m->lending, w);
 }
 
 static json_t *skipped_of(const struct nm_yarn_alloc_why *w)

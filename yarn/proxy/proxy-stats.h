@@ -9,6 +9,7 @@
 #include "agent/upstream.h"
 #include "yarn/allocator/allocator.h"
 #include "yarn/ids.h"
+#include "yarn/proxy/lend-view.h"
 
 /* Calls of application masters that go through this node to the ResourceManager, and operations of this node for
  * masters. */
@@ -32,6 +33,7 @@ struct nm_yarn_master_stats {
     uint64_t failed[NM_MASTER_N_CALLS];
     struct nm_histogram took[NM_MASTER_N_CALLS]; /* durations of the calls that did not fail, from request to answer */
     struct nm_histogram added;                   /* time of allocate calls in nmd, without the ResourceManager's time */
+    struct nm_yarn_lend_totals lending;
 };
 
 struct nm_yarn_proxy_stats;
@@ -55,11 +57,15 @@ void nm_yarn_proxy_stats_added(struct nm_yarn_proxy_stats *s, uint64_t usec);
 void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_yarn_container_id *container,
                                 const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p);
 
+/* Count what is lent to attempts. restored: the attempt was saved by an earlier nmd; otherwise it ends now. */
+void nm_yarn_proxy_stats_lending(struct nm_yarn_proxy_stats *s, const struct nm_yarn_lend_view *v, bool restored);
+
 /* Data of one attempt. The caller owns the strings. */
 struct nm_yarn_pipeline_view {
     const char *attempt, *master, *user; /* user NULL: the viewer may not see the user */
     const char *state;                   /* "starting", "running", "finished" */
     struct nm_yarn_alloc_figures figures;
+    struct nm_yarn_lend_view lending;    /* books NULL: the chain has no stage that lends */
     uint64_t since_realtime_usec, last_allocate_realtime_usec; /* last_*: 0 before the first allocate call */
 };
 /* Returns the attempt's JSON object. NULL: no memory. */

@@ -271,6 +271,8 @@ void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_yarn_master_sta
     const struct nm_yarn_address *a = &p->context.settings->proxy_address;
 
     *ret = (struct nm_yarn_master_stats){};
+    ret->lending.exists = p->context.settings->lending.enabled;
+    ret->lending.observes = p->context.settings->lending.observes;
     nm_yarn_proxy_stats_fill(p->context.stats, ret);
     (void)snprintf(ret->address, sizeof ret->address, "%s:%u", a->host, (unsigned)a->port);
     nm_pipelines_sum(p->pipelines, ret);
@@ -311,6 +313,12 @@ json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *
         found = NULL;
     }
     return found;
+}
+
+json_t *nm_yarn_proxy_show_lending(const struct nm_yarn_proxy *p, const char *container, nm_pipelines_may_see_t may_see,
+                                   void *userdata, bool with_users)
+{
+    return nm_pipelines_explain_lending(p->pipelines, container, may_see, userdata, with_users);
 }
 
 /* ---- creation and end ------------------------------------------------------------------------- */

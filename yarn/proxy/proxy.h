@@ -58,3 +58,6 @@ json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines
  * container that may_see() accepts. */
 json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
                                      nm_pipelines_may_see_t may_see, void *userdata);
+/* Returns what is lent as this container, or, for a master's container, to its application. NULL: as above. */
+json_t *nm_yarn_proxy_show_lending(const struct nm_yarn_proxy *p, const char *container, nm_pipelines_may_see_t may_see,
+                                   void *userdata, bool with_users);
