@@ -71,18 +71,21 @@ static bool is_current(const json_t *d, const json_t *c)
            nm_streq(nm_json_str(d, "reason"), nm_json_str(c, "hold"));
 }
 
-/* Prints the number and time of a decision, and nmd's text. A placement has no number. */
+/* Prints the number and time of a decision, and nmd's text. The records of placements and of lending have no number. */
 static void print_decision(const struct nm_term *term, const json_t *d, const json_t *c)
 {
-    time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
     const char *explanation = nm_json_str(d, "explanation");
-    char what[32] = "placement", when[32] = "";
+    const bool is_placement = nm_json_has(d, "realtime_usec");
+    time_t t = (time_t)(nm_json_u64(d, is_placement ? "realtime_usec" : "time_usec") / NM_USEC_PER_SEC);
+    char what[32], when[32] = "";
     struct tm tm;
 
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%F %T", &tm);
     if (nm_json_has(d, "number"))
         (void)snprintf(what, sizeof what, "decision %" PRIu64, nm_json_u64(d, "number"));
+    else
+        (void)snprintf(what, sizeof what, "%s", is_placement ? "placement" : "lending");
     printf("%s%s, %s%s\n", nm_term_on(term, NM_STYLE_BOLD), what, when, nm_term_off(term, NM_STYLE_BOLD));
     print_lines(term, *explanation ? explanation : nm_json_str(d, "summary"), "  ", is_current(d, c));
 }
@@ -180,23 +183,34 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
     return NM_CTL_OK;
 }
 
-/* Gets the placement record if this node placed the container: an array with the record, or an empty array.
- * *ret_elsewhere: the container is on another node, and this node has no other data about the container. */
-static json_t *get_placement(struct nm_ctl *ctl, const char *id, bool *ret_elsewhere)
+/* Adds the record at this path, if the node has it. */
+static void add_record(struct nm_ctl *ctl, json_t *list, const char *path, const char *id)
 {
-    json_t *list = json_array(), *placement;
+    char target[128];
+    json_t *record;
+
+    (void)snprintf(target, sizeof target, "%s/%s", path, id);
+    if (nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &record) == 0 && json_array_append_new(list, record) < 0)
+        nm_message_oom();
+}
+
+/* Gets the records of a container of YARN: what it was lent as, and why this node placed it where it is. Returns an
+ * array, which is empty without such records. *ret_elsewhere: the container is on another node, and this node has no
+ * other data about the container. */
+static json_t *get_records(struct nm_ctl *ctl, const char *id, bool *ret_elsewhere)
+{
+    json_t *list = json_array();
     _cleanup_json_ json_t *here = NULL;
     char target[128];
 
     if (!list)
         nm_message_oom();
-    (void)snprintf(target, sizeof target, "/v1/placements/%s", id);
-    if (!nm_name_is_valid(id) || strncmp(id, "container_", strlen("container_")) != 0 ||
-        nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &placement) < 0)
+    if (!nm_name_is_valid(id) || strncmp(id, "container_", strlen("container_")) != 0)
         return list;
-    if (json_array_append_new(list, placement) < 0)
-        nm_message_oom();
-    *ret_elsewhere = nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK &&
+    add_record(ctl, list, "/v1/lending", id);
+    add_record(ctl, list, "/v1/placements", id);
+    *ret_elsewhere = json_array_size(list) > 0 &&
+                     nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK &&
                      nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &here) == -EREMOTEIO;
     return list;
 }
@@ -227,14 +241,14 @@ static json_t *get_container(struct nm_ctl *ctl, const char *id)
                    nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) == 0 ? c : NULL;
 }
 
-/* For a container, prints its placement, if this node decided it, and all decisions. For the node, prints only the
- * newest decisions. */
+/* For a container, prints what it was lent as and its placement, if this node decided them, and all decisions. For the
+ * node, prints only the newest decisions. */
 int nm_explain_verb(struct nm_ctl *ctl)
 {
     const char *id = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
     uint64_t last = ctl->args.last != NM_CTL_UNSET ? ctl->args.last : id ? LAST_MAX : LAST_DEFAULT;
     bool elsewhere = false;
-    _cleanup_json_ json_t *list = id ? get_placement(ctl, id, &elsewhere) : json_array();
+    _cleanup_json_ json_t *list = id ? get_records(ctl, id, &elsewhere) : json_array();
     _cleanup_json_ json_t *decisions = NULL, *now = NULL;
     char path[96] = "/v1/decisions";
     int r = id ? nm_api_container_target(id, "/decisions", path, sizeof path) : NM_CTL_OK;

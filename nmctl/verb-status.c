@@ -11,6 +11,7 @@
 #include "nmctl/api.h"
 #include "nmctl/container-json.h"
 #include "nmctl/json.h"
+#include "nmctl/masters.h"
 #include "nmctl/message.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/screen.h"
@@ -19,7 +20,7 @@
 #include "util/json-text.h"
 #include "util/parse.h"
 
-#define LABEL 13 /* columns of "containers   " */
+#define LABEL NM_MASTERS_INDENT /* columns of "containers   " */
 #define DECISIONS 5
 
 /* Prints the label, the first of two columns. */
@@ -337,48 +338,6 @@ static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
     print_why(f, u, "unhealthy");
 }
 
-static void print_placed(FILE *f, const json_t *placed)
-{
-    fprintf(f, "placed %" PRIu64 " on requested hosts, %" PRIu64 " in requested racks, %" PRIu64 " anywhere",
-            nm_json_u64(placed, "node_local"), nm_json_u64(placed, "rack_local"), nm_json_u64(placed, "anywhere"));
-}
-
-static void print_pipeline(FILE *f, const json_t *p)
-{
-    uint64_t now = nm_realtime_usec(), asked = nm_json_u64(p, "last_allocate_usec");
-    uint64_t waiting = nm_json_u64(p, "outstanding");
-    char attempt[128], user[128], ago[32];
-
-    (void)snprintf(attempt, sizeof attempt, "%s", nm_json_str(p, "attempt_id"));
-    (void)snprintf(user, sizeof user, "%s", nm_json_str(p, "user"));
-    fprintf(f, "%*s%s", LABEL, "", nm_term_clean(attempt));
-    fprintf(f, " of %s, %s: ", *user ? nm_term_clean(user) : "an unknown user", nm_json_str(p, "state"));
-    fprintf(f, "%" PRIu64 " wait%s, %" PRIu64 " node%s; ", waiting, waiting == 1 ? "s" : "", nm_json_u64(p, "nodes"),
-            nm_plural(nm_json_num(p, "nodes")));
-    print_placed(f, nm_json_at(p, "placed"));
-    if (asked > 0)
-        fprintf(f, "; last allocate call %s ago", nm_format_duration(nm_sub_u64(now, asked), ago, sizeof ago));
-    (void)fputc('\n', f);
-}
-
-/* Prints the application masters whose calls pass through this node, and the containers that it places for them. */
-static void print_masters(FILE *f, const struct nm_term *term, const json_t *masters)
-{
-    const json_t *p;
-    size_t i;
-
-    if (!json_is_object(masters))
-        return;
-    print_label(f, term, "masters");
-    fprintf(f, "%" PRIu64 " through %s; %" PRIu64 " opportunistic container%s for a node; ",
-            nm_json_u64(masters, "attempts"), nm_json_str(masters, "address"), nm_json_u64(masters, "outstanding"),
-            nm_json_u64(masters, "outstanding") == 1 ? " waits" : "s wait");
-    print_placed(f, nm_json_at(masters, "placed"));
-    (void)fputc('\n', f);
-    json_array_foreach(nm_json_at(masters, "pipelines"), i, p)
-        print_pipeline(f, p);
-}
-
 static void print_drain(FILE *f, const struct nm_term *term, const json_t *node)
 {
     uint64_t now = nm_realtime_usec(), deadline = nm_json_u64(node, "drain_deadline_usec");
@@ -430,7 +389,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     }
     print_upstream(f, term, nm_json_at(status, "upstream"));
     print_size(f, status);
-    print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
+    nm_masters_print(f, term, nm_json_at(status, "upstream.masters"));
 }
 
 /* Prints one line for each decision. nmctl explain prints the details. */

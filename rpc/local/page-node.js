@@ -63,6 +63,22 @@ function drawMasters(masters) {
   fill($("masters").querySelector("table"), masters.pipelines.map(p => [p.attempt_id, p.state, p.outstanding, p.nodes, ...placed(p.placed)]));
 }
 
+/* What is lent to the applications of these masters, or, with nmd.lending = observe, what would be lent. */
+function drawLending(masters) {
+  const lending = masters && masters.lending;
+  $("lending").hidden = !lending;
+  if (!lending) return;
+  const r = lending.record, containers = n => withNoun(n, "container");
+  $("lending").querySelector("p").textContent = lending.observes
+    ? `Observes only: ${containers(lending.observed)} with ${size(lending.observed_memory_bytes)} would have been lent since nmd's start` +
+      (r ? `. By this node's last day, at least ${(100 * r.exceeded / r.starts).toFixed(1)} % of containers with ${size(r.memory_bytes)} would have been killed within ${duration(r.within_usec)}.` : "")
+    : `${containers(lending.lent)} with ${size(lending.lent_memory_bytes)} lent, ${lending.wanted} wanted · since nmd's start: ${lending.granted} lent, ` +
+      `${lending.promoted} promoted, ${lending.preempted} preempted`;
+  const held = k => `priority ${k.priority}: ${k.wanted - k.asked}, it ${k.reason_text}`;
+  fill($("lending").querySelector("table"), masters.pipelines.filter(p => p.lending).map(({ attempt_id, lending: l }) => [attempt_id, l.rule, l.lent,
+    size(l.lent_memory_bytes), l.queued, l.wanted, l.promoted, l.preempted, l.keys.filter(k => k.wanted - k.asked > 0).slice(0, 3).map(held).join("; ")]));
+}
+
 function drawQueue(containers, queue) {
   const waiting = containers.filter(c => c.queue_position).sort((a, b) => a.queue_position - b.queue_position), shown = waiting.slice(0, 50);
   const head = make("p", { className: "soft", textContent: `${queue.length} of at most ${queue.max_length} opportunistic containers are queued.` });

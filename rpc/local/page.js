@@ -58,6 +58,7 @@ async function refresh() {
     drawLanes(containers, past.events, now);
     drawApps(containers, ended.applications, now);
     drawMasters(status.upstream && status.upstream.masters);
+    drawLending(status.upstream && status.upstream.masters);
     drawQueue(containers, status.queue);
     drawDecisions(decisions && decisions.decisions);
     if (detail.id !== null) refreshDetail(known.get(detail.id));

@@ -53,7 +53,7 @@ localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-lo
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
 	%D%/test-localize-unpack %D%/test-localize-worker %D%/test-remove-tree
-nmctl_tests = %D%/test-nmctl %D%/test-nmctl-top %D%/test-nmctl-verbs
+nmctl_tests = %D%/test-nmctl %D%/test-nmctl-lending %D%/test-nmctl-top %D%/test-nmctl-verbs
 nmctl_agent_tests = %D%/test-nmctl-parts
 sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-node
 scale_tests = %D%/test-scale-choose %D%/test-scale-files %D%/test-scale-parse %D%/test-scale-property
@@ -165,7 +165,7 @@ $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
-$(call fixture,nmctl-run fake-nmd,nmctl nmctl-verbs)
+$(call fixture,nmctl-run fake-nmd,nmctl nmctl-lending nmctl-verbs)
 $(call fixture,openapi,openapi yarn-lend-view yarn-node-rest yarn-proxy-stats yarn-rest)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
