@@ -317,6 +317,28 @@ static void test_each_decision_left_to_the_administrator_is_in_the_advice(void *
     fixture_done(&w);
 }
 
+static void test_lending_has_conditions_outside_of_the_node(void **state)
+{
+    struct fixture w;
+
+    (void)state;
+    fixture_init(&w, DIRS PROPERTY("nmd.lending", "all") PROPERTY("nmd.lending.central", "true"));
+    plan(&w);
+    assert_true(advises(&w, "opportunistic-container-allocation.enabled is true for the ResourceManager"));
+    assert_true(advises(&w, "scheduler.address = localhost:8049"));
+    assert_true(advises(&w, "nmd.lending.application-max-mb is -1"));
+    fixture_done(&w);
+    fixture_init(&w, DIRS PROPERTY("nmd.lending", "all") PROPERTY("nmd.lending.central", "true")
+                     PROPERTY("nmd.lending.application-max-mb", "65536"));
+    plan(&w);
+    assert_false(advises(&w, "nmd.lending.application-max-mb"));
+    fixture_done(&w);
+    fixture_init(&w, DIRS PROPERTY("nmd.lending", "observe"));
+    plan(&w);
+    assert_false(advises(&w, "nmd.lending"));
+    fixture_done(&w);
+}
+
 static void test_a_complete_setup_has_no_advice(void **state)
 {
     struct fixture w;
@@ -609,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_paths_are_normalized),
         cmocka_unit_test(test_a_shared_directory_keeps_its_owner),
         cmocka_unit_test(test_each_decision_left_to_the_administrator_is_in_the_advice),
+        cmocka_unit_test(test_lending_has_conditions_outside_of_the_node),
         cmocka_unit_test(test_a_complete_setup_has_no_advice),
         cmocka_unit_test(test_the_manifest_is_read_as_it_was_written),
         cmocka_unit_test(test_each_change_is_in_the_manifest_before_it_is_made),

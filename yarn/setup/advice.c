@@ -144,6 +144,20 @@ static void advise_on_opportunistic(struct advice *v, const struct nm_yarn_setti
              "this node.");
 }
 
+/* nmd can't read the ResourceManager's own configuration. */
+static void advise_on_lending(struct advice *v, const struct nm_yarn_settings *s)
+{
+    if (!s->lending.enabled || s->lending.observes)
+        return;
+    remind(v, "nmd.lending lends nothing unless yarn.resourcemanager.opportunistic-container-allocation.enabled is "
+           "true for the ResourceManager, and unless applications use the proxy "
+           "(yarn.resourcemanager.scheduler.address = localhost:%u in their configuration).",
+           (unsigned)s->proxy_address.port);
+    if (s->lending.application_max_mib < 0)
+        remind(v, "nmd.lending.application-max-mb is -1: one application may be lent all memory that is unused in the "
+               "cluster.");
+}
+
 static void advise_on_programs(struct advice *v, const struct nm_setup_request *w, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
@@ -191,6 +205,7 @@ int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_setti
     advise_on_ports(&v, s, f);
     advise_on_users(&v, s, f);
     advise_on_opportunistic(&v, s);
+    advise_on_lending(&v, s);
     advise_on_programs(&v, w, f);
     advise_on_dirs(&v, f);
     if (v.no_memory)
