@@ -13,14 +13,6 @@
 
 join() { nmd_node_start "$1" && wait_until 60 node_is "$1" RUNNING; } # N
 hdfs_cat() { hdfs_rest "$1?op=OPEN" -fL; }                            # PATH
-example() { job_begin "$1" org.apache.hadoop.examples.ExampleDriver "${@:2}"; } # NAME PROGRAM ARG...
-declare -A begun=()
-aside() { begun[$1]=$job_pid job_pid=''; at_exit "end_process '${begun[$1]}'"; } # NAME: keeps the last job running in the background
-succeeds() { # NAME
-    job_pid=${begun[$1]:-$job_pid}
-    job_ends
-    is "$1 succeeds" "$?" 0 || job_trouble "$1"
-}
 run_as() { # NAME: prints the users that owned the processes' directories
     find "$shared"/node?/logs/*/"application_$(job_id "$1")" -maxdepth 1 -name 'container_*' -printf '%u\n' | sort -u
 }

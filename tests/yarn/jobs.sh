@@ -294,6 +294,14 @@ pi_begin() { # NAME PERCENT MAPS [SAMPLES]: runs pi with so many percent of its 
         "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" "${4:-100}"
 }
 pi() { pi_begin "$@" && job_ends; }
+example() { job_begin "$1" org.apache.hadoop.examples.ExampleDriver "${@:2}"; } # NAME PROGRAM ARG...
+declare -A begun=()
+aside() { begun[$1]=$job_pid job_pid=''; at_exit "end_process '${begun[$1]}'"; } # NAME: keeps the last job running in the background
+succeeds() { # NAME
+    job_pid=${begun[$1]:-$job_pid}
+    job_ends
+    is "$1 succeeds" "$?" 0 || job_trouble "$1"
+}
 # Prints the counters of a job that depend neither on the nodes nor on the speed.
 counters() { # NAME
     sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks|(Map|Reduce) (input|output) records|Reduce input groups|Shuffled Maps ?|Failed Shuffles|Merged Map outputs|Spilled Records|Bytes Read|Bytes Written)=([0-9]+)$/\1=\6/p' "$dir/$1.log"

@@ -80,10 +80,18 @@ class Cluster:
         return "none" if s is None else f"{s[2]} {signed(s.get(4, 0))}"
 
 
-class Tracker(socketserver.BaseRequestHandler):
+class Rpc(socketserver.BaseRequestHandler):
+    """A connection of a client. Subclasses define answer()."""
+
+    def enter(self):
+        read_exactly(self.request, 7)
+
+    def respond(self, header, method, request):
+        return answered(header, self.answer(method, request))
+
     def handle(self):
         try:
-            read_exactly(self.request, 7)
+            self.enter()
             while True:
                 data = read_packet(self.request)
                 header, at = delimited(data, 0)
@@ -91,10 +99,15 @@ class Tracker(socketserver.BaseRequestHandler):
                     continue
                 what, at = delimited(data, at)
                 request, at = delimited(data, at)
-                method = {b"registerNodeManager": cluster.register, b"nodeHeartbeat": cluster.beat}.get(fields(what)[1])
-                self.request.sendall(answered(header, method(request) if method else b""))
+                self.request.sendall(self.respond(header, fields(what)[1], request))
         except (EOFError, OSError):
             pass
+
+
+class Tracker(Rpc):
+    def answer(self, method, request):
+        method = {b"registerNodeManager": cluster.register, b"nodeHeartbeat": cluster.beat}.get(method)
+        return method(request) if method else b""
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -132,12 +145,12 @@ def nm_token(application=1, n=1, host=node_name, port=None, key=None, key_id=Non
 
 
 def container_identifier(n, application=1, of=1, address=None, submitter="ada", memory=64, vcores=1, life=600, rm=None,
-                         key_id=None, version=0, kind=1):
+                         key_id=None, version=0, kind=1, role=2):
     return message(1, container(n, application, of)) + message(2, address or f"{node_name}:{node_port}") + \
         message(3, submitter) + message(4, number(1, memory) + number(2, vcores)) + \
         number(5, int((time.time() + life) * 1000)) + \
         number(6, cluster.container_key[0] if key_id is None else key_id) + \
-        number(7, cluster.rm if rm is None else rm) + number(13, kind) + number(14, version)
+        number(7, cluster.rm if rm is None else rm) + number(12, role) + number(13, kind) + number(14, version)
 
 
 def container_token(n, key=None, **what):
@@ -198,8 +211,11 @@ def status(*ids, bearer=None):
 cluster = Cluster()
 
 
+def serve(port, handler):
+    threading.Thread(target=Server(("127.0.0.1", port), handler).serve_forever, daemon=True).start()
+
+
 def begin():
     """Starts the ResourceManager and waits for the node."""
-    server = Server(("127.0.0.1", rm_port), Tracker)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    serve(rm_port, Tracker)
     fact("the node registers", within(30, lambda: cluster.heartbeats > 2), True)

@@ -4,6 +4,7 @@
 # Hadoop sends.
 import base64
 import hashlib
+import re
 import socket
 import struct
 
@@ -99,6 +100,44 @@ def answered(header, body):
     return packet(head, body)
 
 
+def refusal(header, class_name, text="No."):
+    """Returns the server's response to the call with this header, which is an exception."""
+    head = number(1, fields(header)[3] >> 1) + number(2, 1) + number(3, 9) + message(4, class_name) + message(5, text) + \
+        number(6, 1) + message(7, fields(header)[4])
+    return packet(head)
+
+
+# ---- a server that accepts tokens -----------------------------------------------------------------------------------
+
+def digest(user, password, nonce, count, cnonce, method):
+    """Returns the response of DIGEST-MD5. method: AUTHENTICATE for the client's response, empty for the server's proof."""
+    md5 = lambda b: hashlib.md5(b).hexdigest()
+    a1 = hashlib.md5(f"{user}:default:{password}".encode()).digest() + f":{nonce}:{cnonce}".encode()
+    return md5(f"{md5(a1)}:{nonce}:{count}:{cnonce}:auth:{md5(f'{method}:/default'.encode())}".encode())
+
+
+def admit(connection, password_of):
+    """Authenticates a client that begins its connection with a token, and returns the token's identifier. password_of: function
+    that returns the password of an identifier. Does not check the client's response."""
+    def receive():
+        _, at = delimited(data := read_packet(connection), 0)
+        return fields(delimited(data, at)[0])
+
+    def send(body):
+        connection.sendall(packet(number(1, 2 ** 32 - 33) + number(2, 0) + number(3, 9) + message(7, b""), body))
+
+    read_exactly(connection, 7)
+    receive()
+    challenge = 'realm="default",nonce="bm9uY2U=",qop="auth",charset=utf-8,algorithm=md5-sess'
+    way = message(1, "TOKEN") + message(2, "DIGEST-MD5") + message(3, "") + message(4, "default") + message(5, challenge)
+    send(number(2, 1) + message(4, way))
+    said = dict(re.findall(r'([a-z-]+)="?([^",]*)', receive()[3].decode()))
+    identifier = base64.b64decode(said["username"])
+    word = base64.b64encode(password_of(identifier)).decode()
+    send(number(2, 0) + message(3, "rspauth=" + digest(said["username"], word, said["nonce"], said["nc"], said["cnonce"], "")))
+    return identifier
+
+
 # ---- a client with a token ------------------------------------------------------------------------------------------
 
 class Refused(Exception):
@@ -141,9 +180,7 @@ class Client:
         challenge = next(way[5] for way in ways if 5 in way).decode()
         nonce = challenge.split('nonce="')[1].split('"')[0]
         user, word = (base64.b64encode(x).decode() for x in (identifier, password))
-        md5 = lambda b: hashlib.md5(b).hexdigest()
-        a1 = hashlib.md5(f"{user}:default:{word}".encode()).digest() + f":{nonce}:cafe".encode()
-        response = md5(f"{md5(a1)}:{nonce}:00000001:cafe:auth:{md5(b'AUTHENTICATE:/default')}".encode())
+        response = digest(user, word, nonce, "00000001", "cafe", "AUTHENTICATE")
         text = f'charset=utf-8,username="{user}",realm="default",nonce="{nonce}",nc=00000001,cnonce="cafe",' \
                f'digest-uri="/default",maxbuf=65536,response={response},qop=auth'
         auth = message(1, "TOKEN") + message(2, "DIGEST-MD5") + message(3, "") + message(4, "default")

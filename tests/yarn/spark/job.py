@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A job for PySpark: job.py INPUT OUTPUT [elastic]. It counts words in two ways, one of them with a join, so that the data are
-# shuffled twice, and writes the result. With "elastic" it waits until Spark has released all executors, and computes again with
-# new executors.
+# A job for PySpark: job.py INPUT OUTPUT [elastic] [until=FILE]. It counts words in two ways, one of them with a join, so that the
+# data are shuffled twice, and writes the result. With "elastic" it waits until Spark has released all executors, and computes
+# again with new executors. With "until" it first runs two tasks that wait until the file exists.
+import os
 import sys
 import time
 from operator import add
@@ -43,8 +44,16 @@ def count():
     return {word: (n, *joined[word]) for word, n in pairs.collect()}
 
 
+def wait_for_file(path):
+    while not os.path.exists(path):
+        time.sleep(0.1)
+    return 1
+
+
 spark.conf.set("spark.sql.shuffle.partitions", 4)
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)
+for path in (word[len("until="):] for word in sys.argv if word.startswith("until=")):
+    context.parallelize(range(2), 2).map(lambda _: wait_for_file(path)).sum()
 found = count()
 counts = [f"{word} {' '.join(map(str, found[word]))}" for word in sorted(found) if not word.isdigit()]
 counts.append(f"words {len(found)}")

@@ -20,6 +20,7 @@ spark_install() {
     found=$(echo "$spark_installed"/lib/python3.*/site-packages/pyspark)
     mount --bind "$found" "$shared/spark" && install -m 755 "$spark_here/job.py" "$shared/spark-job.py"
 }
+spark_in=hdfs:///tmp # the directory of input and results
 # Submits a job with its own environment, from which spark-submit gets all paths.
 spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     local name=$1 options=()
@@ -33,7 +34,7 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
         --conf "spark.executor.extraJavaOptions=$small" --conf "spark.yarn.am.extraJavaOptions=$small" \
         --conf spark.yarn.submit.waitAppCompletion=true --conf spark.yarn.report.interval=300ms \
         --conf spark.yarn.scheduler.heartbeat.interval-ms=300 --conf spark.scheduler.maxRegisteredResourcesWaitingTime=5s \
-        --name "$name: 100% of \"it\"" "${options[@]}" "$shared/spark-job.py" hdfs:///tmp/words "hdfs:///tmp/$name" "$@" \
+        --name "$name: 100% of \"it\"" "${options[@]}" "$shared/spark-job.py" "$spark_in/words" "$spark_in/$name" "$@" \
         </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
     aside "$name"

@@ -34,14 +34,14 @@ tez_configure() {
 
 tez_counter() { sed -nE "s/.*[[:space:]]$1=([0-9]+).*/\1/p" "$dir/tez.log" | tail -n 1; } # NAME
 counted() { tr -s ' ' '\n' | sort | uniq -c | awk '{ print $2 "\t" $1 }' | sort; }
-tez_job() {
+tez_job() { # [OPTION...]
     local file
     mkdir "$shared/work/text"
     for file in 1 2 3; do
         awk -v seed="$file" 'BEGIN { srand(seed); for (i = 0; i < 60000; i++) print "w" int(200 * rand()), "many" int(20000 * rand()) }' \
             >"$shared/work/text/$file"
     done
-    job_libs=$shared/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 \
+    job_libs=$shared/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 "$@" \
         "file://$shared/work/text" "file://$shared/work/counted" 2
     while kill -0 "$job_pid" 2>/dev/null; do outputs_apart; sleep 0.2; done >"$dir/apart"
     job_ends

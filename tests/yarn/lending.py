@@ -1,0 +1,569 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# A ResourceManager with the books of a stock one, and application masters that ask for guaranteed containers through the proxy of
+# a node that lends. Each test compares the asks that the ResourceManager gets and the containers that a master sees:
+#
+#   lending.py RM-PORT NODE-NAME NODE-PORT SCHEDULER-PORT CLIENT-PORT PROXY-PORT LOCAL-DIR NMCTL
+#
+# A line "!WORDS" asks the suite to restart nmd (lines on standard input answer). All other lines are results (master.py).
+import glob
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import master
+from master import (CLUSTER, Rpc, attempt, begin, cluster, container, container_identifier, container_number, container_token,
+                    context, fact, node_name, node_port, serve, sign, start, start_request, within)
+from wire import Client, Refused, admit, answered, delimited, every, fields, message, number, refusal, signed
+
+scheduler_port, client_port, proxy_port = (int(word) for word in sys.argv[4:7])
+local, nmctl = sys.argv[7:9]
+MASTERS = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+NOT_REGISTERED = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
+G, O = 1, 2  # execution types
+PROMOTE = 2
+KILLED_BY_NODE, PREEMPTED = -108, -102
+PLENTY = (1 << 20, 1 << 10)  # memory and vcores
+
+
+def resource(memory, vcores=1):
+    return number(1, memory) + number(2, vcores)
+
+
+def ask(priority, count, memory=512, kind=G, where="*", relax=True, label="", request_id=-1, more=b""):
+    return message(1, number(1, priority)) + message(2, where) + message(3, resource(memory) + more) + number(4, count) + \
+        number(5, relax) + (message(6, label) if label else b"") + message(7, number(1, kind) + number(2, 1)) + \
+        number(8, request_id)
+
+
+# ---- the ResourceManager --------------------------------------------------------------------------------------------
+
+class Books:
+    """The scheduler's books about one application. Asks of the two types are kept apart, and each ask for "*" sets the count.
+    grants_opportunistic: opportunistic asks are granted at once, as by the stock scheduler. Otherwise give() grants."""
+
+    def __init__(self, application):
+        self.application, self.grants_opportunistic, self.registered, self.recovered = application, True, False, []
+        self.next_container, self.last, self.response_id, self.limit = 2, b"", 0, PLENTY
+        self.waiting, self.asks, self.releases, self.updates, self.parts = {}, [], [], [], []
+        self.sizes, self.calls = {}, 0
+
+    def pending(self, priority, request_id=-1):
+        """Returns the pending guaranteed and opportunistic containers of a key, as "3 + 1"."""
+        return " + ".join(str(self.waiting.get((priority, request_id, kind), 0)) for kind in (G, O))
+
+    def container(self, n, priority, kind, memory, request_id=-1, version=0):
+        identifier = container_identifier(n, application=self.application, memory=memory, kind=kind, version=version)
+        token = master.token(identifier, sign(cluster.container_key[1], identifier), "ContainerToken")
+        return message(1, container(n, self.application)) + message(2, message(1, node_name) + number(2, node_port)) + \
+            message(4, resource(memory)) + message(5, number(1, priority)) + message(6, token) + number(7, kind) + \
+            number(8, request_id) + number(9, version)
+
+    def give(self, n, priority, kind=G, memory=512, request_id=-1):
+        """Grants containers with the next answer, and returns their numbers. May grant more than was asked for."""
+        numbers = list(range(self.next_container, self.next_container + n))
+        self.next_container += n
+        key = priority, request_id, kind
+        self.waiting[key] = max(0, self.waiting.get(key, 0) - n)
+        self.parts += [message(3, self.container(i, priority, kind, memory, request_id)) for i in numbers]
+        return numbers
+
+    def end(self, n, status, kind=O, text="It was in the way."):
+        """Reports the end of a container with the next answer."""
+        self.parts.append(message(4, message(1, container(n, self.application)) + number(2, 2) + message(3, text) +
+                                  number(4, status) + number(6, kind)))
+
+    def note(self, data):
+        f = fields(data)
+        where, size = f[2].decode(), fields(f[3])
+        key = fields(f[1])[1], signed(f.get(8, -1 & ((1 << 64) - 1))), fields(f.get(7, number(1, G))).get(1, G)
+        count = f.get(4, 0)
+        self.asks.append(f"{key[0]} {where} {'GO'[key[2] - 1]}{count}")
+        if where == "*":
+            self.waiting[key], self.sizes[key] = count, size[1]
+
+    def allocate(self, request):
+        if not self.registered:
+            raise LookupError(NOT_REGISTERED)
+        f = fields(request)
+        if f.get(4, 0) == self.response_id - 1:
+            return self.last  # the answer to the former call was lost
+        self.calls += 1
+        self.asks, self.releases = [], [container_number(c) for c in every(request, 2)]
+        for data in every(request, 1):
+            self.note(data)
+        self.updates += [Update(data) for data in every(request, 7)]
+        for priority, request_id, kind in list(self.waiting) if self.grants_opportunistic else ():
+            key = priority, request_id, kind
+            if kind == O and self.waiting[key]:
+                self.give(self.waiting[key], priority, O, -(-self.sizes[key] // 128) * 128, request_id)
+        self.response_id += 1
+        self.last = number(2, self.response_id) + message(5, resource(*self.limit)) + b"".join(self.parts)
+        self.parts = []
+        return self.last
+
+    def register(self):
+        self.registered, self.response_id, self.waiting = True, 0, {}
+        return message(1, resource(8192, 8)) + b"".join(message(4, c) for c in self.recovered) + message(5, "root.default")
+
+
+class Update:
+    def __init__(self, data):
+        f = fields(data)
+        self.data, self.version, self.n = data, f.get(1, 0), container_number(f[2])
+        self.text = f"{self.n} version {self.version} type {f[3]} to {f.get(5)}"
+
+
+books, reports = {}, {}  # by the application's number; reports: the type, for getApplicationReport
+
+
+class Scheduler(Rpc):
+    def enter(self):
+        identifier = admit(self.request, lambda _: b"secret")
+        self.books = books[fields(fields(fields(identifier)[1])[1])[1]]
+
+    def respond(self, header, method, request):
+        try:
+            return answered(header, self.answer(method, request))
+        except LookupError as why:
+            return refusal(header, str(why.args[0]))
+
+    def answer(self, method, request):
+        if method == b"registerApplicationMaster":
+            return self.books.register()
+        return self.books.allocate(request) if method == b"allocate" else number(1, 1)
+
+
+class ForClients(Rpc):
+    asked = {}
+
+    def respond(self, header, method, request):
+        application = fields(fields(request)[1])[1]
+        self.asked[application] = self.asked.get(application, 0) + 1
+        kind = reports.get(application)
+        if kind is None:
+            return refusal(header, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException")
+        report = message(1, number(1, application) + number(2, CLUSTER)) + message(2, "ada") + message(3, "default") + \
+            message(18, kind)
+        return answered(header, message(1, report))
+
+
+# ---- an application and its master ----------------------------------------------------------------------------------
+
+def vint_chunk(data):
+    return bytes([len(data)]) + data
+
+
+def credentials(application):
+    """Returns a file with the ResourceManager's token, in the format of Hadoop's Writables. All lengths are below 112."""
+    identifier = message(1, attempt(application)) + number(2, 1)
+    return b"HDTS\0\1" + b"".join(map(vint_chunk, (b"", identifier, b"secret", b"YARN_AM_RM_TOKEN", b""))) + b"\0"
+
+
+def of_credentials(path):
+    with open(path, "rb") as file:
+        data, parts, at = file.read(), [], 6
+    for _ in range(4):
+        size = data[at]
+        at += 1
+        if size > 127:  # a length of one more byte
+            size, at = data[at], at + 1
+        parts.append(data[at:at + size])
+        at += size
+    return parts[1], parts[2]
+
+
+class Answer:
+    def __init__(self, data):
+        self.given = [(container_number(f[1]), f.get(7, G), fields(f[4])[1]) for f in map(fields, every(data, 3))]
+        self.ended = {container_number(f[1]): (signed(f.get(4, 0)), f.get(6, G), f.get(3, b"").decode())
+                      for f in map(fields, every(data, 4))}
+        self.types = "".join("GO"[kind - 1] for _, kind, _ in self.given)
+        self.numbers = [n for n, _, _ in self.given]
+        self.updated, self.update_errors = len(every(data, 16)), len(every(data, 15))
+        self.response_id = fields(data).get(2, 0)
+
+
+class Application:
+    """Starts a master in its container, and makes its calls with the proxy's token."""
+    count = 0
+
+    def __init__(self, wish=None, kind="MAPREDUCE", grants=True, registers=True):
+        Application.count += 1
+        self.n = Application.count
+        self.rm = books[self.n] = Books(self.n)
+        self.rm.grants_opportunistic, reports[self.n], self.response_id = grants, kind, 0
+        self.token = master.nm_token(application=self.n)
+        wish = message(4, message(1, "NMD_LEND") + message(2, wish)) if wish else b""
+        what = message(2, credentials(self.n)) + wish + context()
+        started = start(container_token(1, application=self.n, memory=32, role=1), bearer=self.token, what=what)
+        if started != "1; ":
+            raise SystemExit(f"a master doesn't start: {started}")
+        if registers:
+            self.register()
+
+    def connect(self):
+        # the file appears when the node has prepared the container
+        pattern = f"{local}/usercache/*/appcache/application_{CLUSTER}_{self.n:04}/container_*_01_000001/container_tokens"
+        if not within(20, lambda: glob.glob(pattern)):
+            raise SystemExit("a master's container has no tokens: " + pattern)
+        self.client = Client(("127.0.0.1", proxy_port), MASTERS).enter(*of_credentials(glob.glob(pattern)[0]))
+
+    def register(self):
+        self.connect()
+        answer = self.client.call("registerApplicationMaster", message(1, "here") + number(2, 1))
+        self.response_id = 0
+        self.shown = [fields(c).get(7, G) for c in every(answer, 4)]
+        if reports[self.n]:
+            self.learn_type()
+
+    def learn_type(self):
+        """Sends heartbeats until nmd knows the application's type, without which it lends nothing."""
+        asked = ForClients.asked.get(self.n, 0)
+        for _ in range(100):
+            self.beat()
+            if ForClients.asked.get(self.n, 0) > asked or not lends:
+                break
+            time.sleep(0.05)
+        time.sleep(0.1)
+        self.beat()
+
+    def beat(self, *asks, releases=(), response_id=None):
+        body = b"".join(message(1, a) for a in asks) + b"".join(message(2, container(n, self.n)) for n in releases)
+        if response_id is None:
+            response_id = self.response_id
+        answer = Answer(self.client.call("allocate", body + number(4, response_id)))
+        self.response_id = answer.response_id
+        return answer
+
+    def beat_until(self, condition, seconds=15, *asks):
+        """Sends heartbeats until condition(answer) holds. Returns the answer, or None."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            answer = self.beat(*asks)
+            if condition(answer):
+                return answer
+            asks = ()
+            time.sleep(0.1)
+        return None
+
+    def refused(self):
+        try:
+            self.beat()
+        except Refused as why:
+            return str(why)
+        return "answered"
+
+    def launch(self, answer):
+        """Starts the granted containers on the node, with their own types."""
+        tokens = [container_token(n, application=self.n, memory=memory, kind=O) for n, _, memory in answer.given]
+        return start(*tokens, bearer=self.token)
+
+    def on_node(self, n):
+        """Returns type and state of a container, as nmctl shows them."""
+        name = f"container_{CLUSTER}_{self.n:04}_01_{n:06}"
+        listed = json.loads(subprocess.run([nmctl, "list", "--all", "--json"], capture_output=True, text=True).stdout or "[]")
+        return next((f"{c['execution_type']} {c['state']}" for c in listed if c["id"] == name), "none")
+
+
+def restart(how):
+    """Lets the suite kill nmd, and start it with this rule."""
+    print("!" + how, flush=True)
+    if sys.stdin.readline() != "done\n":
+        raise SystemExit("nmd wasn't restarted")
+    cluster.wait_beats()
+
+
+lends = True
+# ---- the books ------------------------------------------------------------------------------------------------------
+
+def try_all():
+    a = Application("all")
+    answer = a.beat(ask(20, 4))
+    fact("all: a guaranteed ask is sent as an opportunistic one, after the guaranteed part", a.rm.asks, ["20 * G0", "20 * O4"])
+    fact("all: the master sees the granted containers as guaranteed", answer.types, "GGGG")
+    a.beat()
+    fact("all: a heartbeat without asks sends no asks", a.rm.asks, [])
+    again = a.beat(response_id=a.response_id - 1)
+    fact("a repeated answer shows the lent containers as guaranteed again", (again.types, a.rm.asks), ("", []))
+    a.beat(ask(20, 2, where="host1"), ask(20, 2, where="/rack"), ask(20, 2))
+    fact("all: asks for hosts and racks are forwarded", sorted(x for x in a.rm.asks if "*" not in x),
+         ["20 /rack G2", "20 host1 G2"])
+
+
+def try_repeat():
+    a = Application("percent:50")
+    answer = a.beat(ask(20, 4))
+    fact("percent:50: half of the containers are lent", (answer.types, a.rm.pending(20)), ("GG", "2 + 0"))
+    again = a.beat(response_id=a.response_id - 1)
+    fact("an answer that is repeated has the same containers", again.given, answer.given)
+    a.beat()
+    fact("a repeated answer isn't counted twice", (a.rm.pending(20), a.rm.asks), ("2 + 0", []))
+    a.rm.give(1, 20)
+    answer = a.beat()
+    fact("a guaranteed container is shown as it is", answer.types, "G")
+    again = a.beat(response_id=a.response_id - 1)
+    a.beat(ask(20, 1))
+    fact("a repeated guaranteed container isn't counted twice", (again.types, sum(map(int, a.rm.pending(20).split(" + ")))), ("G", 1))
+
+
+def try_races():
+    a = Application("percent:50", grants=False)
+    a.beat(ask(20, 4))
+    fact("a key's two asks add up to the master's number", a.rm.pending(20), "2 + 2")
+    a.rm.give(1, 20)
+    a.rm.give(1, 20, O)
+    a.beat(ask(20, 5))  # the master hasn't seen the two containers yet when it asks for one more
+    fact("the master's number counts after grants that it hasn't seen",
+         sum(map(int, a.rm.pending(20).split(" + "))) + 2 in (5, 7), True)
+    a.beat(ask(20, 3))
+    fact("the next number of the master counts too", sum(map(int, a.rm.pending(20).split(" + "))), 3)
+    surplus = a.rm.give(4, 20, O)
+    answer = a.beat()
+    fact("the master sees at most the containers that it asked for", len(answer.given) <= 3, True)
+    hidden = [n for n in surplus if n not in answer.numbers]
+    a.beat()
+    fact("surplus containers are hidden and released", (len(hidden) >= 1, a.rm.releases), (True, hidden))
+    a.beat(ask(20, 0))
+    fact("a cancelled ask is cancelled in both parts", a.rm.pending(20), "0 + 0")
+
+
+def try_rounding():
+    a = Application("all")
+    answer = a.beat(ask(5, 2, memory=984), ask(5, 1, memory=300, request_id=7))
+    fact("containers with rounded sizes are lent under their keys", sorted((m for _, _, m in answer.given)), [384, 1024, 1024])
+    fact("containers with rounded sizes are counted", (answer.types, a.rm.pending(5), a.rm.pending(5, 7)), ("GGG", "0 + 0", "0 + 0"))
+
+
+def try_own():
+    a = Application("all")
+    answer = a.beat(ask(20, 3), ask(20, 2, kind=O), ask(10, 1))
+    fact("a key with the application's own opportunistic asks is left alone",
+         (sorted(x for x in a.rm.asks if x.startswith("20")), answer.types.count("O")), (["20 * G3", "20 * O2"], 2))
+    own = [n for n, kind, _ in answer.given if kind == O]
+    lent = [n for n, kind, _ in answer.given if kind == G]
+    fact("another key of the same application is lent", len(lent), 1)
+    for n in own[:1] + lent:
+        a.rm.end(n, KILLED_BY_NODE)
+    answer = a.beat()
+    fact("the end of its own opportunistic container is shown as it is", answer.ended[own[0]][:2], (KILLED_BY_NODE, O))
+    fact("the end of a lent container that the node took back is a preemption", answer.ended[lent[0]][:2], (PREEMPTED, G))
+    a.rm.end(own[1], 0)
+    fact("an ordinary end is shown as it is", a.beat().ended[own[1]][0], 0)
+
+
+def try_left_alone():
+    a = Application("all")
+    a.beat(ask(1, 1, label="fast"))
+    fact("an ask for a label is left alone", a.rm.asks, ["1 * G1"])
+    a.beat(ask(2, 1, where="host1"), ask(2, 1, where="/rack", relax=False), ask(2, 1, relax=False))
+    fact("an ask for certain hosts only is left alone", a.rm.pending(2), "1 + 0")
+    a.beat(ask(3, 1, more=message(3, message(1, "yarn.io/gpu") + number(2, 1) + message(3, ""))))
+    fact("an ask for another resource is left alone", a.rm.asks, ["3 * G1"])
+    flink = Application("all", kind="Apache Flink")
+    flink.beat(ask(20, 2))
+    fact("an application of another type is left alone", flink.rm.asks, ["20 * G2"])
+    off = Application("off")
+    off.beat(ask(20, 2))
+    fact("an application that wishes nothing lent is left alone", off.rm.asks, ["20 * G2"])
+    wrong = Application("alll")
+    wrong.beat(ask(20, 2))
+    fact("an application with a wish that is no rule is left alone", wrong.rm.asks, ["20 * G2"])
+
+
+def try_overflow():
+    a = Application("overflow:1")
+    begun = time.monotonic()
+    answer = a.beat(ask(20, 3))
+    fact("overflow: nothing is lent at first", (a.rm.asks, answer.types), (["20 * G3"], ""))
+    a.rm.give(1, 20)
+    a.beat()
+    answer = a.beat_until(lambda answer: answer.given)
+    fact("overflow: what was not granted is lent", (answer and answer.types, a.rm.pending(20)), ("GG", "0 + 0"))
+    fact("overflow: it is lent after a second", 0.9 < time.monotonic() - begun < 5, True)
+
+
+def try_late_type():
+    a = Application("all", kind=None)
+    a.beat(ask(20, 2))
+    fact("nothing is lent while the application's type is unknown", a.rm.asks, ["20 * G2"])
+    reports[a.n] = "SPARK"
+    answer = a.beat_until(lambda answer: answer.given)
+    fact("the pending ask is lent when the type has become known", (answer and answer.types, a.rm.pending(20)), ("GG", "0 + 0"))
+
+
+def try_refusing():
+    a = Application("all", grants=False)
+    a.beat(ask(20, 2))
+    a.rm.waiting[20, -1, O] = 0
+    a.rm.give(1, 20, G)  # a ResourceManager without opportunistic allocation serves the later ask of a key as guaranteed
+    answer = a.beat()
+    fact("a guaranteed container for an opportunistic ask is shown", answer.types, "G")
+    a.beat(ask(20, 3))
+    fact("nothing more is lent when the ResourceManager grants guaranteed containers only", a.rm.asks[0], "20 * G3")
+
+
+def try_back_off():
+    a = Application("all")
+    answer = a.beat(ask(20, 2))
+    a.rm.end(answer.numbers[0], KILLED_BY_NODE)
+    ended = a.beat().ended[answer.numbers[0]]
+    fact("the master sees a preemption", ended[:2], (PREEMPTED, G))
+    fact("the diagnostics name nmd, and keep the node's text", "lent by nmd" in ended[2] and "in the way" in ended[2], True)
+    answer = a.beat(ask(20, 1), ask(10, 1))
+    fact("after a preemption the key is not lent for some time, and another key is", (a.rm.pending(20), answer.types),
+         ("1 + 0", "G"))
+
+
+def try_new_rm():
+    a = Application("all")
+    answer = a.beat(ask(20, 2))
+    lent = answer.numbers
+    a.rm.registered = False
+    fact("the master hears that it must register again", a.refused(), "ApplicationMasterNotRegisteredException")
+    a.rm.recovered = [a.rm.container(n, 20, O, 512) for n in lent]
+    a.register()
+    fact("lent containers in the answer to a registration are guaranteed for the master", a.shown, [G, G])
+    a.rm.parts.append(message(17, a.rm.container(lent[0], 20, O, 512)))
+    a.rm.end(lent[0], KILLED_BY_NODE)
+    fact("a lent container of before the registration ends as preempted", a.beat().ended[lent[0]][:2], (PREEMPTED, G))
+    a.beat(ask(10, 1))
+    fact("lending goes on after the registration", a.rm.asks, ["10 * G0", "10 * O1"])
+
+
+# ---- promotion ------------------------------------------------------------------------------------------------------
+
+def promote(a, update, done=True):
+    if done:
+        promoted = a.rm.container(update.n, 20, G, 128, version=1)
+        a.rm.parts.append(message(16, number(1, PROMOTE) + message(2, promoted)))
+    else:
+        a.rm.parts.append(message(15, message(1, "UPDATE_OUTSTANDING_ERROR") + message(2, update.data) + number(3, 0)))
+
+
+def try_promotion():
+    a = Application("all")
+    a.rm.limit = (0, 0)
+    answer = a.beat(ask(20, 3, memory=128))
+    fact("the lent containers are started", a.launch(answer), " ".join(map(str, answer.numbers)) + "; ")
+    first = answer.numbers[0]
+    runs = lambda: all(a.on_node(n) == "OPPORTUNISTIC RUNNING" for n in answer.numbers)
+    fact("the lent containers run as opportunistic ones", within(20, runs), True)
+    a.beat_until(lambda _: a.rm.updates, 7)
+    fact("no promotion is asked for while the queue has no headroom", len(a.rm.updates), 0)
+    a.rm.limit = PLENTY
+    a.beat_until(lambda _: a.rm.updates, 20)
+    fact("with headroom the oldest lent container is to be promoted", [u.text for u in a.rm.updates],
+         [f"{first} version 0 type {PROMOTE} to {G}"])
+    a.beat()
+    a.beat()
+    fact("one promotion of a node is outstanding at a time", len(a.rm.updates), 1)
+    promote(a, a.rm.updates[0])
+    answer = a.beat()
+    fact("the master doesn't see the promotion", (answer.updated, answer.given), (0, []))
+    fact("the node makes the container guaranteed", within(20, lambda: a.on_node(first) == "GUARANTEED RUNNING"), True)
+    a.rm.end(first, KILLED_BY_NODE, G)
+    fact("the end of a promoted container is shown as it is", a.beat().ended[first][0], KILLED_BY_NODE)
+    a.beat_until(lambda _: len(a.rm.updates) > 1, 20)
+    second = a.rm.updates[-1]
+    promote(a, second, done=False)
+    answer = a.beat()
+    fact("the master doesn't see a refused promotion", answer.update_errors, 0)
+    for n in range(3):
+        a.beat()
+    fact("a refused promotion isn't asked for again at once", len(a.rm.updates), 2)
+    a.rm.registered = False
+    a.refused()
+    a.rm.recovered = [a.rm.container(second.n, 20, O, 128)]
+    a.register()
+    fact("the promotion is asked for again after a registration",
+         a.beat_until(lambda _: len(a.rm.updates) > 2, 20) is not None and a.rm.updates[-1].n in (second.n, second.n + 1), True)
+
+
+# ---- restarts of nmd ------------------------------------------------------------------------------------------------
+
+def reconnect(a):
+    """The master's connection ends with nmd. Its next call repeats the response id of the last answer."""
+    a.client.socket.close()
+    a.connect()
+
+
+def try_kill():
+    a, b = Application("percent:50", grants=False), Application("all")
+    a.beat(ask(20, 4))
+    lent = a.rm.give(1, 20, O)
+    answer = a.beat()
+    theirs = b.beat(ask(20, 1))
+    restart("allowed")
+    for application in a, b:
+        reconnect(application)
+    again = a.beat(response_id=a.response_id - 1)
+    fact("after a restart of nmd a repeated answer is translated", (again.types, again.numbers), (answer.types, lent))
+    a.beat()
+    fact("after a restart of nmd the counts are as before", a.rm.pending(20), "2 + 1")
+    a.rm.end(lent[0], KILLED_BY_NODE)
+    b.rm.end(theirs.numbers[0], KILLED_BY_NODE)
+    fact("after a restart of nmd the end of a lent container is a preemption",
+         (a.beat().ended[lent[0]][:2], b.beat().ended[theirs.numbers[0]][:2]), ((PREEMPTED, G), (PREEMPTED, G)))
+    return a
+
+
+def try_steps():
+    """nmd dies before and after it has saved a call's changes. The master repeats the call."""
+    for step in "before-master-kept", "after-master-kept":
+        restart(f"allowed {step}")
+        a = Application("all", registers=False)
+        a.connect()
+        died = False
+        try:
+            a.register()
+            answer = a.beat(ask(20, 2))
+        except (EOFError, ConnectionError):
+            died = True
+        fact(f"nmd dies at the step {step}", died, True)
+        restart("allowed")
+        reconnect(a)
+        if not a.rm.registered:
+            a.register()
+        answer = a.beat(ask(20, 2))
+        seen = answer.given + a.beat().given
+        fact(f"{step}: the master gets what it asked for, as guaranteed", [kind for _, kind, _ in seen], [G, G])
+        a.rm.end(seen[0][0], KILLED_BY_NODE)
+        fact(f"{step}: the books know the lent containers", a.beat().ended[seen[0][0]][:2], (PREEMPTED, G))
+
+
+def try_modes():
+    a = Application(grants=False)
+    a.beat(ask(20, 4))
+    fact("without a wish nothing is lent where applications choose", a.rm.pending(20), "4 + 0")
+    restart("percent:50")
+    reconnect(a)
+    a.beat_until(lambda _: a.rm.pending(20) == "2 + 2")
+    fact("with a higher mode pending asks are lent", a.rm.pending(20), "2 + 2")
+    lent = a.rm.give(1, 20, O)
+    a.beat()
+    restart("off")
+    reconnect(a)
+    a.beat_until(lambda _: a.rm.pending(20) == "3 + 0")
+    fact("with the mode off all pending asks are guaranteed", a.rm.pending(20), "3 + 0")
+    a.rm.end(lent[0], KILLED_BY_NODE)
+    fact("with the mode off an earlier lent container still ends as preempted", a.beat().ended[lent[0]][:2], (PREEMPTED, G))
+    restart("observe")
+    reconnect(a)
+    a.beat(ask(20, 2))
+    fact("observe: nothing is lent", a.rm.pending(20), "2 + 0")
+
+
+serve(scheduler_port, Scheduler)
+serve(client_port, ForClients)
+begin()
+if len(sys.argv) > 9:  # only these tests
+    for name in sys.argv[9:]:
+        globals()["try_" + name]()
+    sys.exit()
+for test in (try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type, try_refusing, try_back_off,
+             try_new_rm, try_promotion, try_kill, try_steps, try_modes):
+    test()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
+#
+# Jobs whose guaranteed containers are lent, for suites that source this file. All memory of two nodes of nmd is allocated by
+# services that use almost nothing. They are applications whose masters only sleep, so that they need no JVM and run with each
+# version of Hadoop. A small "hole" beside them keeps the place of a job's master until the job is submitted, since masters are
+# never lent. Tasks are larger than any hole. All holes and masters are on the first node.
+#
+#   lent_cluster  starts ResourceManager, nodes and services
+#   lent_core     runs the jobs that run with each version of Hadoop
+#   lent_end      checks the nodes after all jobs have ended, and prints the summary
+# shellcheck source=tests/yarn/proxied.sh
+. "$(dirname "${BASH_SOURCE[0]}")/proxied.sh"
+
+node_mb=5120 second_mb=5632 job_deadline=300
+proxy_at=node01:8049
+memory_of_node=yarn.nodemanager.resource.memory-mb
+rule=NMD_LEND # the variable of a master
+through=(-Dmapreduce.map.memory.mb=512 -Dmapreduce.reduce.memory.mb=512)
+with_rule() { # RULE: prints the options of a job of MapReduce
+    printf '%s\n' "-Dyarn.app.mapreduce.am.env=$rule=$1" "-Dyarn.resourcemanager.scheduler.address=$proxy_at" "${through[@]}"
+}
+
+# ---- services ------------------------------------------------------------------------------------
+
+declare -A service_ids=()
+# Submits an application whose master is the command. It needs neither a client nor a JVM.
+service_begin() { # NAME MB [COMMAND]
+    local id
+    id=$(curl -sSf -X POST "$rm_web/ws/v1/cluster/apps/new-application?user.name=$job_user" | jq -r '."application-id"') &&
+        jq -n --arg id "$id" --arg name "$1" --argjson mb "$2" --arg command "${3:-exec sleep 100000}" '{"application-id": $id,
+            "application-name": $name, "application-type": "SERVICE", "max-app-attempts": 1,
+            "am-container-spec": {commands: {command: $command}}, resource: {memory: $mb, vCores: 1}}' |
+        curl -sSf -X POST -H 'Content-Type: application/json' -d @- "$rm_web/ws/v1/cluster/apps?user.name=$job_user" || return
+    service_ids[$1]=$id
+    wait_until 30 service_has "$1" "$2"
+}
+service_has() { [ "$(rm_get "apps/${service_ids[$1]}" | jq .app.allocatedMB)" = "$2" ]; } # NAME MB: for wait_until
+service_end() { # NAME
+    curl -sSf -X PUT -H 'Content-Type: application/json' -d '{"state":"KILLED"}' -o /dev/null \
+        "$rm_web/ws/v1/cluster/apps/${service_ids[$1]}/state?user.name=$job_user" && wait_until 30 service_has "$1" -1
+}
+allocated_mb() { rm_get metrics | jq .clusterMetrics.allocatedMB; }
+available_mb() { rm_get metrics | jq .clusterMetrics.availableMB; }
+pending_mb() { rm_get metrics | jq .clusterMetrics.pendingMB; }
+is_full() { [ "$(available_mb)" = "$free_mb" ]; } # for wait_until
+free_hole() { service_end "hole-$1"; }   # NAME: of the job whose master gets the place
+
+lent_join() { # N [NAME=VALUE...]
+    nmd_node_start "$1" "$proxy.address=node0$1:8049" "${@:2}" && wait_until 30 node_is "$1" RUNNING
+}
+# Fills the second node with one service, which no other node has room for. The first node gets the holes, and a service for the
+# rest.
+lent_fill() { # NAME MB...: of the holes
+    local rest=$node_mb
+    service_begin two "$second_mb" || return
+    while [ $# -gt 0 ]; do
+        service_begin "hole-$1" "$2" || return
+        rest=$((rest - $2))
+        shift 2
+    done
+    service_begin one "$((rest - free_mb))" && wait_until 30 is_full
+}
+free_mb=0 # memory that is left for guaranteed containers
+lent_cluster() { # NAME MB... [-- NAME=VALUE...]: holes, and properties of the cluster
+    local holes=()
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do holes+=("$1"); shift; done
+    need 'a cluster can be configured' jobs_configure "$distributed=true" "${rm_remembers[@]}" nmd.lending=allowed \
+        yarn.am.liveness-monitor.expiry-interval-ms=600000 yarn.resourcemanager.connect.max-wait.ms=60000 \
+        yarn.resourcemanager.connect.retry-interval.ms=200 "${@:2}"
+    need 'a stock ResourceManager answers' rm_again
+    [ -z "${NMD_TEST_HADOOP:-}" ] ||
+        is 'the requested version of Hadoop is used' "$(rm_get info | jq -r .clusterInfo.resourceManagerVersion)" "$NMD_TEST_HADOOP"
+    need "the host's memory can be simulated" node_proc_start 16384 16
+    need 'a node of nmd joins' lent_join 1
+    need 'a second node of nmd joins' lent_join 2 "$memory_of_node=$second_mb"
+    need 'services fill both nodes' lent_fill "${holes[@]}"
+}
+
+# ---- containers ----------------------------------------------------------------------------------
+
+# Prints the containers of a job on all nodes of nmd, without its master, as a list.
+tasks_of() { # ID
+    local n
+    for n in "${!nmd_nodes[@]}"; do
+        NMD_SOCKET=$dir/nmd$n/nmd.sock nmctl list --all --json
+    done | jq -s --arg id "$1" 'add | map(select((.id | contains($id)) and .name != "master"))'
+}
+count_of() { tasks_of "$1" | jq "map(select($2)) | length"; }      # ID JQ-CONDITION
+counts() { [ "$(count_of "$1" "$2")" = "$3" ]; }                   # ID JQ-CONDITION N: for wait_until
+counts_more() { [ "$(count_of "$1" "$2")" -ge "$3" ]; }            # ID JQ-CONDITION N: for wait_until
+lent_now='.execution_type == "OPPORTUNISTIC" and .state == "RUNNING"'
+guaranteed_now='.execution_type == "GUARANTEED" and .state == "RUNNING"'
+was_guaranteed='.execution_type == "GUARANTEED"'
+taken_back='.exit_reason == "preempted"'
+has_id() { [ -n "$(job_id "$1")" ]; } # NAME: for wait_until
+app_is() { [ "$(rm_get "apps/application_$1" | jq -r .app.state)" = "$2" ]; } # ID STATE: for wait_until
+pending_of() { rm_get "apps/application_$1" | jq '[.app.resourceRequests[]? | select(.resourceName == "*") | .numContainers] | add // 0'; } # ID
+
+# Submits a job of MapReduce, and waits until its master runs in its hole.
+lent_begin() { # NAME RULE CLASS ARG...; RULE -: none
+    local options=()
+    if [ "$2" = - ]; then
+        options=("-Dyarn.resourcemanager.scheduler.address=$proxy_at" "${through[@]}")
+    else
+        mapfile -t options < <(with_rule "$2")
+    fi
+    free_hole "$1" || return
+    # the first argument of ExampleDriver is the program
+    if [ "$3" = org.apache.hadoop.examples.ExampleDriver ]; then
+        job_begin "$1" "$3" "$4" "${options[@]}" "${@:5}"
+    else
+        job_begin "$1" "$3" "${options[@]}" "${@:4}"
+    fi
+    aside "$1"
+    wait_until 60 has_id "$1" && wait_until 60 app_is "$(job_id "$1")" RUNNING
+}
+pi_lent() { lent_begin "$1" "$2" org.apache.hadoop.examples.ExampleDriver pi "$3" 100; } # NAME RULE MAPS
+# Runs maps that copy their input when the file $shared/work/go exists.
+held_lent() { # NAME RULE MAPS
+    local n
+    mkdir -p "$shared/work/$1-in"
+    for ((n = 1; n <= $3; n++)); do echo "line $n" >"$shared/work/$1-in/$n"; done
+    echo "until [ -e $shared/work/go-$1 ]; do sleep 0.1; done; cat" >"$shared/work/$1.sh"
+    lent_begin "$1" "$2" org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.job.reduces=0 \
+        -input "file://$shared/work/$1-in" -output "file://$shared/work/$1-out" -mapper "/bin/sh $shared/work/$1.sh"
+}
+held_result() { cat "$shared/work/$1-out"/part-* | sed 's/\s*$//' | sort | paste -sd ' '; } # NAME
+# Simulates a surge of the machine's memory, until CONDITION succeeds.
+surge() { # SECONDS CONDITION...
+    local status=0
+    node_memory 15900
+    wait_until "$@" || status=$?
+    node_memory 0
+    return "$status"
+}
+
+# ---- jobs ----------------------------------------------------------------------------------------
+
+# What waits without lending runs with it. A surge and the death of nmd cost one map, and no failure. When the services end, all
+# that runs or waits becomes guaranteed.
+lent_core() {
+    local held pi plain
+    need 'a job with maps that wait is submitted' held_lent held all 3
+    held=$(job_id held)
+    check 'its three maps run as lent containers' wait_until 60 counts "$held" "$lent_now" 3
+    check 'the ResourceManager counts three opportunistic containers' wait_until 20 rm_counts_opportunistic 3
+    need 'pi is submitted, with a rule that waits for two seconds' pi_lent pi overflow:2 4
+    pi=$(job_id pi)
+    check 'the maps of pi run as lent containers' wait_until 60 counts_more "$pi" "$lent_now" 1
+    need 'pi is submitted without a rule' pi_lent plain - 2
+    plain=$(job_id plain)
+    succeeds pi
+    like 'pi prints its result' "$(counters pi)" '^Estimated value of Pi is 3\.'
+    is 'all tasks of pi were lent' "$(count_of "$pi" .) $(count_of "$pi" "$was_guaranteed")" '5 0'
+    is 'no task of pi has failed or was killed' "$(counters pi | grep -E '^(Failed|Killed) (map|reduce)')" ''
+
+    kill_and_start_nmd
+    is 'the maps run through the restart of nmd' "$(count_of "$held" "$lent_now")" 3
+    check 'a surge takes back a lent map' surge 30 counts_more "$held" "$taken_back" 1
+    lost=$(count_of "$held" "$taken_back")
+    check 'the master asks for the lost map again' wait_until 30 asks_again "$held" 3 "$lost"
+    is 'the job without a rule still waits' "$(count_of "$plain" .)" 0
+    at_least 'the ResourceManager has its asks' "$(pending_of "$plain")" 1
+
+    lent_promote "$held" $((3 - lost))
+    succeeds plain
+    check 'all maps that wait run when there is room' wait_until 60 counts "$held" "$guaranteed_now" 3
+    touch "$shared/work/go-held"
+    succeeds held
+    is 'the job that lost a map has the right result' "$(held_result held)" 'line 1 line 2 line 3'
+    is 'the job that lost a map counts it as killed, and none as failed' \
+        "$(counters held | grep -E '^(Failed|Killed) map')" "Killed map tasks=$lost" || diag "$(tail -n 40 "$dir/held.log")"
+}
+rm_counts_opportunistic() { [ "$(rm_get nodes | jq '[.nodes.node[].numRunningOpportContainers] | add')" = "$1" ]; } # N
+# A preempted key is not lent for a minute, but MapReduce asks for the next attempt with another priority.
+asks_again() { [ $(($(pending_of "$1") + $(count_of "$1" .) - $2)) -ge "$3" ]; } # ID N-BEFORE N-LOST
+kill_and_start_nmd() { # the node that has the masters
+    end_process "${nmd_nodes[1]}" KILL
+    need 'nmd is killed, and starts again' lent_join 1
+    use_node 1
+    check 'nmd is connected to the ResourceManager after the kill' wait_until 30 status_is .upstream.state running
+}
+# The services end, and so all lent containers become guaranteed.
+lent_promote() { # ID N
+    service_end one
+    service_end two
+    check 'lent containers are promoted when the services end' wait_until 60 counts_more "$1" "$guaranteed_now" "$2"
+    check 'the ResourceManager counts no opportunistic container' wait_until 20 rm_counts_opportunistic 0
+    check 'no promotion is left pending' wait_until 30 nothing_pending
+}
+nothing_pending() { [ "$(pending_mb)" = 0 ]; }
+
+# ---- after the jobs ------------------------------------------------------------------------------
+
+nothing_left() { [ -z "$(find "$shared"/node?/local -path '*appcache/*' -print -quit)" ]; }
+nothing_allocated() { [ "$(allocated_mb)" = 0 ]; }
+lent_end() {
+    local n name
+    for name in "${!service_ids[@]}"; do service_end "$name"; done
+    check 'the ResourceManager has freed all memory at the end' wait_until 30 nothing_allocated
+    check 'nmd removes the local files of the jobs' wait_until 30 nothing_left
+    for n in "${!nmd_nodes[@]}"; do
+        use_node "$n"
+        is "no heartbeat of node $n has failed" "$(status_of .upstream.failures)" 0
+    done
+    done_testing
+}
