@@ -39,6 +39,7 @@ class Ended(Exception):
 
 class Cluster:
     """Runs yarn-cluster.sh. It ends when its standard input ends, so also if this process is killed."""
+    script = "yarn-cluster.sh"
 
     def __init__(self, build, classpath, maps, samples, distributed):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-demo-yarn."))
@@ -51,7 +52,7 @@ class Cluster:
         self.rest = b""
 
     def start(self):
-        self.process = subprocess.Popen([str(HERE / "yarn-cluster.sh")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([str(HERE / self.script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, start_new_session=True, env=self.environment)
         os.set_blocking(self.process.stdout.fileno(), False)
 
@@ -231,7 +232,7 @@ def come_up(cluster, picture):
                 cluster.process.wait(60)
                 cluster.fail(text)
             if kind == "ready":
-                cluster.rm, cluster.socket = text.split()
+                cluster.rm, cluster.socket = text.split(" ", 1)
                 return
 
 

@@ -28,7 +28,7 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     while [ "$1" != -- ]; do options+=(--conf "$1"); shift; done
     shift
     as_user SPARK_HOME="$shared/spark" HADOOP_CONF_DIR="$conf" YARN_CONF_DIR="$conf" SPARK_LOCAL_DIRS="$(home_of "$job_user")" \
-        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 200 "$shared/spark/bin/spark-submit" --master yarn \
+        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 "${spark_deadline:-200}" "$shared/spark/bin/spark-submit" --master yarn \
         --driver-memory 512m --executor-memory 512m --conf "spark.yarn.jars=local:$shared/spark/jars/*" \
         --conf spark.yarn.am.memory=512m --conf spark.ui.enabled=false --conf "spark.driver.extraJavaOptions=$small" \
         --conf "spark.executor.extraJavaOptions=$small" --conf "spark.yarn.am.extraJavaOptions=$small" \
