@@ -43,7 +43,8 @@ master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
-	%D%/scale %D%/vm %D%/packing %D%/masters %D%/yarn-launch.py %D%/surge-bound.py %D%/shuffle %D%/shuffle_node.py
+	%D%/scale %D%/vm %D%/packing %D%/masters %D%/lending %D%/yarn-launch.py %D%/surge-bound.py \
+	%D%/shuffle %D%/shuffle_node.py
 
 bench: $(bench_programs) first-instruction nmd/nmd $(started_by_nmd) nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
@@ -63,7 +64,11 @@ bench-packing:
 bench-masters: nmd/nmd $(started_by_nmd) nmctl/nmctl master-probe
 	$(srcdir)/%D%/masters/bench.sh .
 
+# Batch jobs beside services, with lending and on a stock NodeManager. It takes half an hour.
+bench-lending: nmd/nmd $(started_by_nmd) nmctl/nmctl
+	$(srcdir)/%D%/lending/bench.sh .
+
 # nm-shuffle compared with Hadoop's own ShuffleHandler. It takes four minutes.
 bench-shuffle: shuffle-compare nm-shuffle
 	$(srcdir)/%D%/shuffle/bench.sh .
-.PHONY: bench bench-vm bench-packing bench-masters bench-shuffle
+.PHONY: bench bench-vm bench-packing bench-masters bench-lending bench-shuffle
