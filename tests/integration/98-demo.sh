@@ -164,8 +164,8 @@ for talk_of in much little; do # with little output, only the thread that report
         "$(PYTHONPATH=$here/../demo pipe env --default-signal=INT /usr/bin/python3 -B -c "$talk" $talk_of)" \
         "141 tidied up"
 done
-is "all three recorded demos use the same main program" \
-    "$(grep -lx '    progress.run(main)' "$here"/../demo/{scenario,packing,yarn}.py | wc -l)" 3
+is "all four demos use the same main program" \
+    "$(grep -lx '    progress.run(main)' "$here"/../demo/{scenario,packing,yarn,lending}.py | wc -l)" 4
 like "the recording in the source tree shows a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" \
     'Batch jobs: [0-9.]+ instead of [0-9.]+ were done \([0-9]+% more, ([2-9]|1\.[89])'
 like "the recording in the source tree has guaranteed work of equal speed within 2 %" "$(cat "$dir/shipped.out")" \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 300
+# deadline: 600
 #
 # ./demo yarn shows correct figures, with a smaller pi and also with --distributed. Ctrl-C removes everything that the demo has
-# created.
+# created. With NMD_TEST_LENDING=all also the demo of lending runs, which takes three minutes more.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 # shellcheck source=tests/docs/tree.sh
@@ -78,4 +78,15 @@ at_least 'the ResourceManager has allocated the other containers' "$(figures 'th
 like 'the demo shows the times until the first and the last map were placed' \
     "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
 check 'the demo with --distributed leaves no file behind' test -z "$(ls -A "$dir/apart")"
+
+if [ -n "${NMD_TEST_LENDING:-}" ]; then
+    (cd "$dir/tree" && TMPDIR=$dir/apart ./demo yarn --lend) >"$dir/out5" 2>"$dir/err5" </dev/null
+    is 'the demo with --lend runs to its end' $? 0 || diag "$(tail -n 30 "$dir/err5" "$dir/out5")"
+    like 'without lending no container of the jobs runs' "$(cat "$dir/out5")" 'containers of the jobs that ran +0 +[4-9]'
+    like 'containers are lent, taken back and promoted' "$(cat "$dir/out5")" \
+        '[0-9]+ containers were lent, [1-9] were taken back for the service, [1-9] were promoted'
+    like 'pi has its result' "$(cat "$dir/out5")" 'pi: Estimated value of Pi is 3\.'
+    like 'the job of Spark has its result' "$(cat "$dir/out5")" 'Spark: each word is counted'
+    check 'the demo with --lend leaves no file behind' test -z "$(ls -A "$dir/apart")"
+fi
 done_testing
