@@ -68,7 +68,8 @@ submit() { # KIND NAME TASKS SECONDS
         for ((n = 0; n < $3; n++)); do echo "$n" >"$input/$n"; done
         job_begin "$2" org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.map.memory.mb=512 -Dmapreduce.reduce.memory.mb=512 \
             "-Dyarn.resourcemanager.scheduler.address=$masters_at" -Dmapreduce.job.reduces=1 -Dmapreduce.job.maps="$3" \
-            -input "file://$input" -output "file://$shared/work/$2-$turn" -mapper "python3 $shared/task.py $records $2 - $4" -reducer /bin/cat
+            -input "file://$input" -output "file://$shared/work/$2-$turn" \
+            -mapper "python3 $shared/task.py $records $2 - $4" -reducer /bin/cat
     else
         spark_begin "$2" "spark.hadoop.yarn.resourcemanager.scheduler.address=$masters_at" spark.submit.deployMode=client \
             spark.yarn.am.memory=256m spark.yarn.am.memoryOverhead=128m spark.executor.memoryOverhead=64m spark.executor.instances=2 \
