@@ -18,7 +18,7 @@ rule() { # RULE
     rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$shared/local" "yarn.nodemanager.log-dirs=$shared/logs" \
         yarn.nodemanager.amrmproxy.enabled=true "yarn.nodemanager.amrmproxy.address=127.0.0.1:$proxy_port" \
         yarn.nodemanager.recovery.enabled=true yarn.nodemanager.recovery.supervised=false \
-        yarn.nodemanager.resource.memory-mb=4000 yarn.nodemanager.resource.cpu-vcores=32 \
+        yarn.nodemanager.hostname=127.0.0.1 yarn.nodemanager.resource.memory-mb=4000 yarn.nodemanager.resource.cpu-vcores=32 \
         yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
         "nmd.lending=$1" nmd.lending.central=true
 }
@@ -33,7 +33,7 @@ need "the host's memory can be simulated" node_proc_start 8000 16
 node_configure
 need 'nmd starts' node_start
 read -r -a only <<<"${NMD_TEST_BOOKS:-}" # names of tests, for a part of them
-coproc books { exec python3 -B "$(dirname "$0")/lending.py" "${rm_ports[2]}" node07 "$node_port" "${rm_ports[1]}" "${rm_ports[0]}" \
+coproc books { exec python3 -B "$(dirname "$0")/lending.py" "${rm_ports[2]}" 127.0.0.1 "$node_port" "${rm_ports[1]}" "${rm_ports[0]}" \
     "$proxy_port" "$shared/local" "$NMCTL" "${only[@]}" 2>"$dir/books.err"; }
 to_books=${books[1]}
 at_exit "end_process $!"
