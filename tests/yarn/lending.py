@@ -183,6 +183,7 @@ class Answer:
                       for f in map(fields, every(data, 4))}
         self.types = "".join("GO"[kind - 1] for _, kind, _ in self.given)
         self.numbers = [n for n, _, _ in self.given]
+        self.previous = [fields(c).get(7, G) for c in every(data, 17)]
         self.updated, self.update_errors = len(every(data, 16)), len(every(data, 15))
         self.response_id = fields(data).get(2, 0)
 
@@ -424,7 +425,9 @@ def try_new_rm():
     fact("lent containers in the answer to a registration are guaranteed for the master", a.shown, [G, G])
     a.rm.parts.append(message(17, a.rm.container(lent[0], 20, O, 512)))
     a.rm.end(lent[0], KILLED_BY_NODE)
-    fact("a lent container of before the registration ends as preempted", a.beat().ended[lent[0]][:2], (PREEMPTED, G))
+    answer = a.beat()
+    fact("a lent container of an earlier attempt is guaranteed for the master", answer.previous, [G])
+    fact("a lent container of before the registration ends as preempted", answer.ended[lent[0]][:2], (PREEMPTED, G))
     a.beat(ask(10, 1))
     fact("lending goes on after the registration", a.rm.asks, ["10 * G0", "10 * O1"])
 

@@ -140,7 +140,7 @@ surge() { # SECONDS CONDITION...
 # What waits without lending runs with it. A surge and the death of nmd cost one map, and no failure. When the services end, all
 # that runs or waits becomes guaranteed.
 lent_core() {
-    local held pi plain
+    local held pi plain promoted
     need 'a job with maps that wait is submitted' held_lent held all 3
     held=$(job_id held)
     check 'its three maps run as lent containers' wait_until 60 counts "$held" "$lent_now" 3
@@ -163,7 +163,12 @@ lent_core() {
     is 'the job without a rule still waits' "$(count_of "$plain" .)" 0
     at_least 'the ResourceManager has its asks' "$(pending_of "$plain")" 1
 
+    at_least 'nmctl status counts the lost map' "$(masters .lending.preempted)" "$lost"
+
     lent_promote "$held" $((3 - lost))
+    promoted=$(tasks_of "$held" | jq -r "map(select($guaranteed_now and .exit_reason == null))[0].id")
+    like 'explain tells that a container was lent and promoted' "$(nmctl explain "$promoted")" \
+        'sked for as guaranteed; lent .*promoted'
     succeeds plain
     check 'all maps that wait run when there is room' wait_until 60 counts "$held" "$guaranteed_now" 3
     touch "$shared/work/go-held"
