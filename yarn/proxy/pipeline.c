@@ -213,6 +213,28 @@ static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
     nm_yarn_proxy_stats_answered(all->context->stats, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
 }
 
+static void find_lent(const struct nm_yarn_stored_master *kept, void *userdata)
+{
+    *(bool *)userdata |= kept->lending.size > 0;
+}
+
+/* If lending is disabled now, but an earlier nmd has lent to a master, that master still needs the stage: it withdraws
+ * what is asked for, and translates the ends of lent containers. Its rule then is "off", so it lends nothing. */
+static int keep_lending(struct nm_pipelines *all)
+{
+    bool lent = false;
+    int r;
+
+    if (all->context->settings->lending.enabled || all->n_types == NM_STAGES_MAX)
+        return 0;
+    r = nm_yarn_proxy_store_load_masters(&all->context->store, find_lent, &lent);
+    if (r < 0 || !lent)
+        return r;
+    memmove(&all->types[1], &all->types[0], all->n_types++ * sizeof all->types[0]);
+    all->types[0] = &nm_stage_lend;
+    return 0;
+}
+
 int nm_pipelines_new(struct nm_stage_context *context, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
                      char **ret_message)
 {
@@ -224,6 +246,8 @@ int nm_pipelines_new(struct nm_stage_context *context, const struct nm_yarn_loca
     all->context = context;
     all->keys = keys;
     r = nm_stages_choose(context->settings, all->types, &all->n_types, ret_message);
+    if (r == 0)
+        r = keep_lending(all);
     if (r == 0)
         r = nm_yarn_proxy_store_load_masters(&context->store, take_up, all);
     if (r < 0)
