@@ -40,6 +40,7 @@ spark_before() {
         "until=$shared/work/go-client"
     client=$(spark_id client)
     check 'two executors run as lent containers' wait_until 90 counts "$client" "$lent_now" 2
+    lent_before=2
 }
 spark_after() {
     local lost
