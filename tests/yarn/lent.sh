@@ -49,6 +49,17 @@ free_hole() { service_end "hole-$1"; }   # NAME: of the job whose master gets th
 lent_join() { # N [NAME=VALUE...]
     nmd_node_start "$1" "$proxy.address=node0$1:8049" "${@:2}" && wait_until 30 node_is "$1" RUNNING
 }
+# The second node is on another simulated machine, whose memory never surges.
+lent_join_second() {
+    local node_proc=$dir/proc2
+    if [ ! -e "$node_proc" ]; then
+        cp -r "$dir/proc" "$node_proc" || return
+        /usr/bin/python3 "$here/node-proc.py" "$node_proc" 16 &
+        second_proc_pid=$!
+        at_exit 'kill "$second_proc_pid" 2>/dev/null'
+    fi
+    lent_join 2 "$memory_of_node=$second_mb"
+}
 # Fills the second node with one service, which no other node has room for. The first node gets the holes, and a service for the
 # rest.
 lent_fill() { # NAME MB...: of the holes
@@ -73,7 +84,7 @@ lent_cluster() { # NAME MB... [-- NAME=VALUE...]: holes, and properties of the c
         is 'the requested version of Hadoop is used' "$(rm_get info | jq -r .clusterInfo.resourceManagerVersion)" "$NMD_TEST_HADOOP"
     need "the host's memory can be simulated" node_proc_start 16384 16
     need 'a node of nmd joins' lent_join 1
-    need 'a second node of nmd joins' lent_join 2 "$memory_of_node=$second_mb"
+    need 'a second node of nmd joins' lent_join_second
     need 'services fill both nodes' lent_fill "${holes[@]}"
 }
 
@@ -126,7 +137,7 @@ held_lent() { # NAME RULE MAPS
         -input "file://$shared/work/$1-in" -output "file://$shared/work/$1-out" -mapper "/bin/sh $shared/work/$1.sh"
 }
 held_result() { cat "$shared/work/$1-out"/part-* | sed 's/\s*$//' | sort | paste -sd ' '; } # NAME
-# Simulates a surge of the machine's memory, until CONDITION succeeds. What is not the node's memory is used first, so nearly all
+# Simulates a surge of the first machine's memory, until CONDITION succeeds. What is not the node's memory is used first, so nearly all
 # memory of the machine must be in use.
 surge() { # SECONDS CONDITION...
     local status=0
