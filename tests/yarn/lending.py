@@ -164,16 +164,19 @@ def credentials(application):
 
 
 def of_credentials(path):
+    """Returns identifier and password of the file's first token, or None if the file isn't complete yet."""
     with open(path, "rb") as file:
         data, parts, at = file.read(), [], 6
-    for _ in range(4):
-        size = data[at]
-        at += 1
-        if size > 127:  # a length of one more byte
+    try:
+        for _ in range(5):
             size, at = data[at], at + 1
-        parts.append(data[at:at + size])
-        at += size
-    return parts[1], parts[2]
+            if size > 127:  # a length of one more byte
+                size, at = data[at], at + 1
+            parts.append(data[at:at + size])
+            at += size
+        return (parts[1], parts[2]) if at < len(data) else None
+    except IndexError:
+        return None
 
 
 class Answer:
@@ -207,9 +210,9 @@ class Application:
             self.register()
 
     def connect(self):
-        # the file appears when the node has prepared the container
         pattern = f"{local}/usercache/*/appcache/application_{CLUSTER}_{self.n:04}/container_*_01_000001/container_tokens"
-        if not within(20, lambda: glob.glob(pattern)):
+        # the node writes the file while it prepares the container
+        if not within(20, lambda: any(of_credentials(path) for path in glob.glob(pattern))):
             raise SystemExit("a master's container has no tokens: " + pattern)
         self.client = Client(("127.0.0.1", proxy_port), MASTERS).enter(*of_credentials(glob.glob(pattern)[0]))
 
