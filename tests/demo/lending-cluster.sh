@@ -21,8 +21,9 @@ fail() { report "failed $1"; exit 1; }
 job_deadline=0 spark_deadline=0 node_mb=2560 spark_in=file://$shared/work
 pi_mb=256 spark_mb=384 # of the masters
 through=(-Dmapreduce.map.memory.mb=512 -Dmapreduce.reduce.memory.mb=512)
+# With "supervised", containers keep running over a restart of nmd.
 node() { # RULE
-    lent_join 1 "nmd.lending=$1"
+    lent_join 1 "nmd.lending=$1" yarn.nodemanager.recovery.supervised=true
 }
 
 report 'about rm.log a stock ResourceManager starts'
@@ -43,7 +44,8 @@ nmd_configure <<-END
 	[health]
 	disk-min-free = 0
 END
-node off || fail 'nmd did not join it'
+# the books of asks are kept, and nothing is lent
+node observe || fail 'nmd did not join it'
 report 'about nmd1.log a service allocates the memory of the node'
 install -m 755 "$demo_here/served.py" "$demo_here/work.py" "$shared/"
 echo $((node_mb / 10)) >"$shared/target"
@@ -53,14 +55,14 @@ echo $((node_mb / 10)) >"$shared/target"
 seq 1 2000 | sed 's/.*/word & of many/' >"$shared/work/words"
 report "ready $rm_web $NMD_SOCKET $shared/target $shared/work/latencies"
 
-# The options say where the masters find the node's proxy, as the configuration of a cluster with lending does.
+# The options say where the masters find the node's proxy, as the configuration of a cluster with lending does. Both jobs are
+# submitted at the same time: the ResourceManager would reserve the node for the tasks of one before the other has a master.
 submit() {
-    pi_lent pi - 4 && free_hole client && {
-        spark_begin client "spark.hadoop.yarn.resourcemanager.scheduler.address=$proxy_at" spark.yarn.am.memory=256m \
-            spark.yarn.am.memoryOverhead=128m spark.executor.memoryOverhead=128m spark.submit.deployMode=client \
-            spark.executor.instances=2 -- "until=$shared/work/go"
-        wait_until 90 has_application
-    }
+    free_hole pi && free_hole client || return
+    spark_begin client "spark.hadoop.yarn.resourcemanager.scheduler.address=$proxy_at" spark.yarn.am.memory=256m \
+        spark.yarn.am.memoryOverhead=128m spark.executor.memoryOverhead=128m spark.submit.deployMode=client \
+        spark.executor.instances=2 -- "until=$shared/work/go"
+    pi_lent pi - 4 && wait_until 90 has_application
 }
 has_application() { [ -n "$(application_of client)" ]; }
 result_of() { # NAME

@@ -182,7 +182,7 @@ class Play:
             if time.monotonic() - begun > seconds:
                 if patience is None:
                     break
-                self.cluster.fail(f"{patience} ({seconds} s)")
+                self.cluster.fail(f"{patience} after {seconds} s. {progress.advice()}")
             self.step()
         self.phases[sentence] = (wall, time.time())
         return wall, time.time()
@@ -203,7 +203,7 @@ class Play:
         waiting = self.until("without lending, both jobs wait", lambda: False, WAIT_SECONDS)
         without = story.most
         cluster.command("lend")
-        lent = self.until("lending is on: the jobs run", lambda: len(story.lent) >= 4, 120, "nothing is lent")
+        lent = self.until("lending is on: the jobs run", lambda: len(story.lent) >= 4, 300, "nothing is lent")
         running = self.until("pi comes to its end, and two executors of Spark work", lambda: "pi" in cluster.ended, 300, "pi does not end")
         self.until("the executors of Spark work", lambda: self.samples[-1].running >= 2, 120, "Spark has no executors")
         calm = self.until("the executors of Spark work on", lambda: False, WAIT_SECONDS)
