@@ -141,7 +141,7 @@ bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_
 
 /* What further containers the node would take. Memory is in MiB. */
 struct nm_yarn_node_room {
-    /* As in struct nm_room of agent/upstream.h. A node that accepts no containers has neither free nor unused memory. */
+    /* As in struct nm_room of agent/upstream.h. A node that accepts no containers has no free and no unused memory. */
     int64_t memory_mib, guaranteed_free_memory_mib, unused_memory_mib;
     int32_t vcores, guaranteed_free_vcores;
     int32_t queue_length, queue_max;
