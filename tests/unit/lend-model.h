@@ -78,6 +78,7 @@ struct fixture {
      * ResourceManager had granted them when it read the master's count; whether it has read it. */
     int32_t waits[N_KEYS], surplus[N_KEYS];
     bool unread[N_KEYS];
+    bool touched[N_KEYS]; /* a plan was allowed to lend; before that, the asks are those without lending */
     int32_t unseen[N_KEYS]; /* shown in an answer that the master hasn't got */
     int32_t handled_id; /* of the answer that was handled last */
     bool restarted;     /* since then */

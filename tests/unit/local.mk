@@ -41,7 +41,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
-	%D%/test-yarn-lend-history %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
+	%D%/test-yarn-lend-history %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions %D%/test-yarn-lend-untouched \
 	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
@@ -161,7 +161,7 @@ $(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
-	yarn-lend-stage-promotions)
+	yarn-lend-stage-promotions yarn-lend-untouched)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)

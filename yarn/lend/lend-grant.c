@@ -229,7 +229,7 @@ static void add_surplus(const struct nm_lend *l, struct nm_lend_entry *e)
 {
     const uint32_t others = l->proven ? 0 : e->sent_opportunistic;
 
-    if (e->answered != NM_LEND_NOT_SENT && l->uncertain) {
+    if (e->touched && e->answered != NM_LEND_NOT_SENT && l->uncertain) {
         e->unsent = true;
         e->surplus = NM_MAX(e->surplus, (uint32_t)nm_sub_u64(e->guaranteed_max + others, e->wanted - e->lent_asked));
     } else if (e->answered == NM_LEND_SENT_BY_BOOKS)
@@ -362,7 +362,7 @@ static void forget(struct nm_lend_entry *e)
     e->forgotten = true;
     e->lent_asked = 0;
     e->n_sizes = 0;
-    e->unsent = e->set = e->in_call = e->own_in_call = false;
+    e->unsent = e->touched = e->set = e->in_call = e->own_in_call = false;
     e->surplus = e->former_surplus = e->in_last_answer = 0;
     e->sent = e->answered = NM_LEND_NOT_SENT;
     e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;

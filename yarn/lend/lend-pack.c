@@ -90,6 +90,7 @@ static int pack_key(struct nm_arena *arena, const struct nm_lend_entry *e, Yarn_
     SET(m, backs_off_until_usec, e->backs_off_until_usec);
     SET(m, back_off_step, e->back_off_step);
     SET(m, unsent, e->unsent);
+    SET(m, touched, e->touched);
     SET(m, surplus, e->surplus);
     SET(m, in_last_answer, e->in_last_answer);
     m->size = pack_size(arena, &e->size);

@@ -278,7 +278,7 @@ static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
     const bool special = nm_lend_keys_is_special(e);
     int r = 0;
 
-    if (!e->unsent || e->forgotten)
+    if (!e->unsent || e->forgotten || !(e->touched || e->in_call))
         return 0;
     r = withdraw(l, e, special);
     if (r == 0 && !special && !(e->in_call && e->lent_asked == 0 && e->n_sizes == 0))
@@ -329,6 +329,7 @@ static int make_order(struct nm_lend *l)
 int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
                  const struct nm_lend_change **ret, size_t *ret_n)
 {
+    const bool lends = l->rule.mode != NM_LEND_OFF && !limits->observes;
     int r = make_order(l);
 
     if (r < 0)
@@ -344,6 +345,7 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
 
         observe(l, e, limits->observes ? e->target : 0);
         set_share(l, e, limits->observes ? 0 : e->target, now_usec);
+        e->touched |= lends;
         r = send(l, e, now_usec);
         if (r == 0)
             e->in_call = e->own_in_call = false;

@@ -67,6 +67,7 @@ static int get_key(struct nm_lend_entry *e, const Yarn__LendKey *m)
     e->backs_off_until_usec = m->backs_off_until_usec;
     e->back_off_step = m->back_off_step;
     e->unsent = m->unsent;
+    e->touched = m->touched;
     e->surplus = m->surplus;
     e->in_last_answer = m->in_last_answer;
     /* What the ResourceManager has isn't known exactly until the next answer. */

@@ -58,6 +58,8 @@ struct nm_lend_entry {
     struct nm_lend_size sizes[NM_LEND_SIZES_MAX];
     uint32_t n_sizes;
     bool unsent; /* the ResourceManager may have other counts than these books */
+    bool touched; /* since the registration, a plan was allowed to lend. Before that, the ResourceManager has the
+                     master's counts only, which are the master's affair, also if a call is lost. */
 
     /* The number of guaranteed containers that the ResourceManager may grant beyond what these books ask for. A count
      * that the books send is absolute, so it asks again for containers that were granted just before. The books

@@ -159,9 +159,9 @@ int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uin
 
 /* Decides how much of each key is lent, and returns the asks for "*" that must be sent with this call: those of
  * keys whose shares the plan changes, of keys that are lent and whose counts the master has set in this call, and
- * those that an earlier call may not have taken to the ResourceManager, because that call was not answered. *ret is
- * valid until the next call of a function of these books. now_usec: time of a clock that continues over a restart
- * of nmd. Returns 0 or -ENOMEM. */
+ * those that an earlier call may not have taken to the ResourceManager, because that call was not answered. A key
+ * has no changes before a plan was allowed to lend. *ret is valid until the next call of a function of these books.
+ * now_usec: time of a clock that continues over a restart of nmd. Returns 0 or -ENOMEM. */
 int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
                  const struct nm_lend_change **ret, size_t *ret_n);
 

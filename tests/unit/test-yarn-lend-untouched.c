@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Masters to which nothing is lent, although the stage that lends is in their chain, and what the stage hides from a
+ * master to which something is lent. */
+
+#include "lend-stage-fixture.h"
+
+#include <signal.h>
+
+static void launch(struct lend_fixture *l, const char *rule, const char *wish)
+{
+    lend_set_up(l, false, rule);
+    l->w.wish = wish;
+    lend_launch(l, 1);
+}
+
+/* Calls are refused and repeated, and nmd is restarted. The ResourceManager gets what the master sends, and the master
+ * sees what the ResourceManager grants, even if it is more than the master wants. */
+static void check_that_nothing_changes(const char *rule, const char *wish)
+{
+    struct lend_fixture l;
+
+    launch(&l, rule, wish);
+    lend_want(&l, 20, 3);
+    assert_string_equal(lend_call(&l), "20 G * 3");
+    lend_want(&l, 20, 3);
+    lend_want(&l, 30, 1);
+    assert_string_equal(lend_call_again(&l), "20 G * 3, 30 G * 1");
+    assert_string_equal(lend_call(&l), "");
+    l.w.refuses = NM_EXCEPTION_RETRY;
+    lend_want(&l, 20, 6);
+    assert_string_equal(lend_call(&l), "20 G * 6");
+    l.w.refuses = NULL;
+    lend_restart(&l);
+    l.n_asks = 0;
+    lend_want(&l, 20, 1);
+    for (int64_t i = 2; i < 6; i++)
+        lend_grant(&l, i, false);
+    assert_string_equal(lend_call_again(&l), "20 G * 1");
+    assert_string_equal(lend_seen(&l), "2 G, 3 G, 4 G, 5 G");
+    assert_string_equal(lend_call(&l), "");
+    assert_string_equal(lend_call(&l), "");
+    assert_int_equal(lend_figures(&l).released, 0);
+    lend_tear_down(&l);
+}
+
+static void test_nothing_changes_for_an_application_without_lending(void **state)
+{
+    (void)state;
+    check_that_nothing_changes("all", "off");
+}
+
+static void test_observation_changes_nothing_if_calls_are_lost(void **state)
+{
+    (void)state;
+    check_that_nothing_changes("observe", NULL);
+}
+
+/* The second attempt ends before it registers. The third one, to which nothing is lent, still knows what was lent to
+ * the first one. */
+static void test_an_attempt_that_does_not_register_hands_on_the_books(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    launch(&l, "all", NULL);
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "2 G");
+    l.w.wish = "off";
+    l.attempt = 2;
+    proxy_launch(&l.w, 2);
+    l.attempt = 3;
+    proxy_launch(&l.w, 3);
+    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .opportunistic = true, .attempt = 1};
+    l.previous[l.n_previous++] = (struct lend_container){.number = 3, .opportunistic = true, .attempt = 1};
+    lend_register(&l);
+    assert_string_equal(lend_seen_previous(&l), "2 G, 3 O");
+    lend_tear_down(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_changes_for_an_application_without_lending),
+        cmocka_unit_test(test_observation_changes_nothing_if_calls_are_lost),
+        cmocka_unit_test(test_an_attempt_that_does_not_register_hands_on_the_books),
+    };
+    sigset_t mask;
+
+    /* As in nmd, the event loop watches the child processes that resolve names. */
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
