@@ -271,14 +271,22 @@ int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept)
 
 /* ---- from one attempt to the next ----------------------------------------------------------------- */
 
+/* An attempt that ended before it registered hasn't taken over the containers of the attempt before it. Their books are
+ * handed on then. */
+static const struct nm_lend *books_of_former(const struct nm_lender *from)
+{
+    return nm_lend_figures(from->books).lent == 0 && from->former ? from->former : from->books;
+}
+
 /* The books of the former attempt say which of its containers are lent. Without memory, the lender knows nothing of
  * them, as if the former attempt had run on another node. */
 static void take_former(struct nm_lender *l, const struct nm_lender *from)
 {
+    const struct nm_lend *books = books_of_former(from);
     uint8_t *packed;
     size_t size;
 
-    if (nm_lend_figures(from->books).lent == 0 || nm_lend_pack(from->books, &packed, &size) < 0)
+    if (nm_lend_figures(books).lent == 0 || nm_lend_pack(books, &packed, &size) < 0)
         return;
     if (nm_lend_restore((struct nm_bytes){packed, size}, &l->former) < 0) {
         free(packed);
