@@ -308,7 +308,7 @@ static void add_updated(const struct lend_fixture *l, Masters__AllocateAnswer *a
 
         *m = (Masters__Updated)MASTERS__UPDATED__INIT;
         m->has_type = 1;
-        m->type = 2;
+        m->type = l->updated[i].update ?: 2;
         m->container = make_container(l, &l->updated[i]);
     }
     answer->n_updated = l->n_updated;
@@ -510,7 +510,8 @@ const char *lend_seen(struct lend_fixture *l)
             m->ended[i]->exit_status, m->ended[i]->execution_type == 2 ? "O" : "G", m->ended[i]->diagnostics ?: "-");
     add_containers(l, "; previous ", m->previous, m->n_previous);
     for (size_t i = 0; i < m->n_updated; i++)
-        add(l->seen, sizeof l->seen, "%s%" PRId64, i > 0 ? ", " : "; updated ", m->updated[i]->container->id->id);
+        add(l->seen, sizeof l->seen, "%s%" PRId64 "%s", i > 0 ? ", " : "; updated ", m->updated[i]->container->id->id,
+            m->updated[i]->container->execution_type == 2 ? " O" : "");
     for (size_t i = 0; i < m->n_update_errors; i++)
         add(l->seen, sizeof l->seen, "%s%" PRId64, i > 0 ? ", " : "; errors ", m->update_errors[i]->ask->id->id);
     return l->seen;

@@ -29,6 +29,7 @@ struct lend_container {
     const char *host;  /* NULL: TOKENS_HOST */
     int64_t id, memory; /* memory 0: 512; id 0: -1 */
     int32_t attempt;   /* 0: that of the call's master */
+    int32_t update;    /* of an updated one, its ContainerUpdateType; 0: promotion */
 };
 
 struct lend_end {

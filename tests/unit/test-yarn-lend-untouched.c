@@ -7,6 +7,9 @@
 
 #include <signal.h>
 
+#include "util/clock.h"
+#include "yarn-tokens.h"
+
 static void launch(struct lend_fixture *l, const char *rule, const char *wish)
 {
     lend_set_up(l, false, rule);
@@ -81,12 +84,36 @@ static void test_an_attempt_that_does_not_register_hands_on_the_books(void **sta
     lend_tear_down(&l);
 }
 
+/* A master may ask for another size of a container that is lent. The promotion then names the new version. */
+static void test_a_lent_container_that_the_master_updates_looks_guaranteed(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    launch(&l, "all", NULL);
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    l.headroom = 8192;
+    (void)lend_call(&l);
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1, .opportunistic = true, .update = 1};
+    l.updated[l.n_updated++] = (struct lend_container){.number = 3, .version = 1, .opportunistic = true, .update = 1};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; updated 2, 3 O");
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
+    lend_tell_room(&l, TOKENS_HOST, 4096, true);
+    assert_string_equal(lend_call(&l), "; promotes 2/1");
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_changes_for_an_application_without_lending),
         cmocka_unit_test(test_observation_changes_nothing_if_calls_are_lost),
         cmocka_unit_test(test_an_attempt_that_does_not_register_hands_on_the_books),
+        cmocka_unit_test(test_a_lent_container_that_the_master_updates_looks_guaranteed),
     };
     sigset_t mask;
 

@@ -15,6 +15,17 @@ void nm_lend_set_running(struct nm_lend *l, const struct nm_yarn_container_id *i
         nm_lend_containers_set_state(l, c, running ? NM_LEND_STATE_RUNNING : NM_LEND_STATE_QUEUED);
 }
 
+bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+
+    if (!c)
+        return false;
+    l->revision += c->version != version;
+    c->version = version;
+    return true;
+}
+
 static bool fits(const struct nm_lend_size *size, int64_t memory_mib, int64_t vcores)
 {
     return size->memory_mib <= memory_mib && size->vcores <= vcores;

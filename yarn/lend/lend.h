@@ -211,6 +211,10 @@ size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend
 size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
                              size_t n);
 
+/* Notes the version of a lent container that the master itself has updated, for example to another size. Returns
+ * whether it is lent. */
+bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);
+
 /* Returns the promotion to ask for now: the container that has been lent for the longest time, runs, and is on a node
  * whose room is known (not older than 15 s) and suffices, while no other promotion is outstanding on this node and the
  * queue's headroom, less all outstanding promotions, suffices. Marks it as outstanding. A promotion that was

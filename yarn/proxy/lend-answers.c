@@ -241,6 +241,18 @@ static void take_ends(struct nm_lender *l, struct nm_stage_call *c, Masters__All
 
 /* ---- promotions ----------------------------------------------------------------------------------- */
 
+/* Changes a lent container that the master itself has updated: the master takes it for a guaranteed one. */
+static void show_updated(struct nm_lender *l, Masters__Container *m)
+{
+    struct nm_yarn_container_id id;
+
+    if (!m || !nm_yarn_is_container(m->id))
+        return;
+    id = nm_yarn_container_of(m->id);
+    if (nm_lend_updated(l->books, &id, m->version))
+        show_as_guaranteed(m);
+}
+
 static int take_updated(struct nm_lender *l, Masters__AllocateAnswer *answer)
 {
     size_t n = 0;
@@ -252,6 +264,8 @@ static int take_updated(struct nm_lender *l, Masters__AllocateAnswer *answer)
 
         if (r < 0)
             error = r;
+        if (r == 0)
+            show_updated(l, m->container);
         if (r == 0)
             answer->updated[n++] = answer->updated[i];
     }
