@@ -107,6 +107,60 @@ static void test_a_lent_container_that_the_master_updates_looks_guaranteed(void 
     lend_tear_down(&l);
 }
 
+#define MANY 28000u
+#define KEYS 256
+
+/* A call that the proxy accepts without lending is accepted with lending, too. A master may have very many asks for
+ * "*", each with an id of its own; here they repeat. */
+static void test_a_call_with_very_many_asks_is_not_refused(void **state)
+{
+    static uint8_t yes[] = {1};
+    static Masters__Ask asks[KEYS], *list[MANY];
+    ProtobufCMessageUnknownField enforced = {2, PROTOBUF_C_WIRE_TYPE_VARINT, sizeof yes, yes};
+    Masters__ExecutionTypeAsked type = MASTERS__EXECUTION_TYPE_ASKED__INIT;
+    Hadoop__ResourceValue memory = HADOOP__RESOURCE_VALUE__INIT, cpu = HADOOP__RESOURCE_VALUE__INIT;
+    Hadoop__ResourceValue *values[] = {&memory, &cpu};
+    Hadoop__Resource size = HADOOP__RESOURCE__INIT;
+    Hadoop__Priority priority = HADOOP__PRIORITY__INIT;
+    Masters__AllocateRequest m = MASTERS__ALLOCATE_REQUEST__INIT;
+    struct lend_fixture l;
+
+    (void)state;
+    memory.name = (char *)"memory-mb";
+    cpu.name = (char *)"vcores";
+    memory.has_value = cpu.has_value = 1;
+    memory.value = cpu.value = 1;
+    size.has_memory = size.has_vcores = priority.has_priority = 1;
+    size.memory = 512;
+    size.vcores = 1;
+    size.values = values;
+    size.n_values = NM_ARRAY_SIZE(values);
+    type.base.n_unknown_fields = 1;
+    type.base.unknown_fields = &enforced;
+    for (int i = 0; i < KEYS; i++) {
+        asks[i] = (Masters__Ask)MASTERS__ASK__INIT;
+        asks[i].priority = &priority;
+        asks[i].where = (char *)"*";
+        asks[i].resource = &size;
+        asks[i].type = &type;
+        asks[i].has_request_id = asks[i].has_count = asks[i].has_relax = 1;
+        asks[i].relax = true;
+        asks[i].request_id = i;
+        asks[i].count = 1;
+    }
+    for (size_t i = 0; i < MANY; i++)
+        list[i] = &asks[i % KEYS];
+    m.asks = list;
+    m.n_asks = MANY;
+    m.has_response_id = 1;
+    launch(&l, "all", NULL);
+    proxy_begin_call(&l.w, "allocate", &m.base, &masters__allocate_answer__descriptor);
+    proxy_run_until(&l.w, proxy_is_done);
+    assert_int_equal(l.w.error, 0);
+    assert_int_equal(lend_figures(&l).asked, KEYS);
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_observation_changes_nothing_if_calls_are_lost),
         cmocka_unit_test(test_an_attempt_that_does_not_register_hands_on_the_books),
         cmocka_unit_test(test_a_lent_container_that_the_master_updates_looks_guaranteed),
+        cmocka_unit_test(test_a_call_with_very_many_asks_is_not_refused),
     };
     sigset_t mask;
 

@@ -9,6 +9,8 @@
 #include "util/clock.h"
 #include "yarn/id-messages.h"
 
+#define ASKS_PER_PART 64u
+
 static const Masters__AllocateRequest *request_of(const struct nm_stage_call *c)
 {
     return (const Masters__AllocateRequest *)c->request;
@@ -36,31 +38,23 @@ static int keep_asks(struct nm_lender *l, const Masters__AllocateRequest *reques
     return r;
 }
 
+/* A master may have very many asks for "*", each with a request id of its own. So the asks are noted in parts: a list
+ * of all of them could exceed the memory of the call. */
 static int note_asks(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_usec)
 {
     const Masters__AllocateRequest *request = request_of(c);
-    struct nm_lend_ask *asks;
-    size_t n = 0;
-    int r;
+    struct nm_lend_ask asks[ASKS_PER_PART];
+    int r = 0;
 
-    for (size_t i = 0; i < request->n_asks; i++) {
-        const struct nm_lend_ask ask = nm_lender_ask_of(request->asks[i]);
+    for (size_t i = 0; r == 0 && i < request->n_asks;) {
+        size_t n = 0;
 
-        n += is_relevant(&ask);
+        for (; n < ASKS_PER_PART && i < request->n_asks; i++) {
+            asks[n] = nm_lender_ask_of(request->asks[i]);
+            n += is_relevant(&asks[n]);
+        }
+        r = nm_lend_ask(l->books, asks, n, now_usec);
     }
-    if (n == 0)
-        return 0;
-    asks = nm_arena_alloc(&c->arena, n * sizeof *asks);
-    if (!asks)
-        return -ENOMEM;
-    n = 0;
-    for (size_t i = 0; i < request->n_asks; i++) {
-        const struct nm_lend_ask ask = nm_lender_ask_of(request->asks[i]);
-
-        if (is_relevant(&ask))
-            asks[n++] = ask;
-    }
-    r = nm_lend_ask(l->books, asks, n, now_usec);
     return r == 0 ? keep_asks(l, request) : r;
 }
 
