@@ -287,6 +287,24 @@ static void a_node_is_asked_every_5_s_until_its_containers_run_and_then_every_10
     assert_string_equal(nodes[0].host, "one");
 }
 
+/* The room that was noted before the clock was set back isn't believed until that time comes again, and the nodes are
+ * asked at once. */
+static void after_the_clock_is_set_back_nodes_are_asked_again(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_node nodes[4];
+
+    w->now_usec += MINUTES(60);
+    assert_int_equal(nodes_to_ask(w, nodes, 4), 2);
+    set_room(w, "one", 4096);
+    w->now_usec -= MINUTES(59);
+    assert_int_equal(promote(w), 0);
+    assert_int_equal(nodes_to_ask(w, nodes, 4), 2);
+    assert_int_equal(nodes_to_ask(w, nodes, 4), 0);
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+}
+
 static void a_node_without_lent_containers_is_not_asked(void **state)
 {
     struct fixture *w = *state;
@@ -369,6 +387,7 @@ int main(void)
         TEST(an_outstanding_promotion_survives_a_restart),
         TEST(nodes_are_asked_the_longest_unasked_first),
         TEST(a_node_is_asked_every_5_s_until_its_containers_run_and_then_every_10_s),
+        TEST(after_the_clock_is_set_back_nodes_are_asked_again),
         TEST(a_node_without_lent_containers_is_not_asked),
         TEST(the_containers_of_a_node_are_listed),
         TEST(the_room_of_the_newest_256_nodes_is_kept),

@@ -123,11 +123,13 @@ int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room)
 
 /* ---- questions ---------------------------------------------------------------------------------- */
 
+/* A time in the future was noted before the clock was set back. */
 static bool is_due(const struct nm_lend_place *node, uint64_t now_usec)
 {
     uint64_t interval_usec = node->not_running > 0 ? NM_LEND_ASK_NODE_USEC : NM_LEND_ASK_ROOM_USEC;
 
-    return node->lent > 0 && (node->asked_usec == 0 || nm_sub_u64(now_usec, node->asked_usec) >= interval_usec);
+    return node->lent > 0 && (node->asked_usec == 0 || node->asked_usec > now_usec ||
+                              nm_sub_u64(now_usec, node->asked_usec) >= interval_usec);
 }
 
 static struct nm_lend_place *find_longest_unasked(const struct nm_lend *l, uint64_t now_usec)

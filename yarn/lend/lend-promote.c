@@ -40,7 +40,7 @@ static bool can_promote(const struct nm_lend *l, const struct nm_lend_container 
 
     return c->state == NM_LEND_STATE_RUNNING && c->promote_after_usec <= now_usec && node &&
            node->promoting == c->promoting && node->has_room &&
-           nm_sub_u64(now_usec, node->room_usec) <= NM_LEND_ROOM_USEC &&
+           node->room_usec <= now_usec && nm_sub_u64(now_usec, node->room_usec) <= NM_LEND_ROOM_USEC &&
            fits(&c->is.size, node->room.memory_mib, node->room.vcores) &&
            fits(&c->is.size, NM_MAX(headroom->memory_mib, INT64_C(0)) - memory_mib, headroom->vcores - vcores);
 }
