@@ -285,6 +285,7 @@ static void check_other(struct fixture *w, nm_sasl_lookup lookup)
     assert_int_equal(nm_hadoop_server_new(w->event, listen_on_loopback(&port), &o, &server), 0);
     assert_int_equal(ask(w, port, NULL, 0), NM_PEER_E_OTHER);
     assert_int_equal(nm_peers_kind(w->peers, HOST, port), NM_PEER_OTHER);
+    assert_null(nm_peer_nodes_find(w->peers, HOST, port)->addresses); /* the name is resolved again */
     assert_int_equal(try_ask(w, &first, port, NULL, 0), -EOPNOTSUPP); /* the node isn't disturbed again */
     nm_peer_nodes_find(w->peers, HOST, port)->known_until_usec = nm_now_usec();
     assert_int_equal(nm_peers_kind(w->peers, HOST, port), NM_PEER_UNKNOWN);

@@ -95,6 +95,8 @@ enum nm_peer_kind nm_peer_node_kind(const struct nm_peer_node *n, uint64_t now_u
 
 void nm_peer_node_set_kind(struct nm_peer_node *n, enum nm_peer_kind kind, uint64_t now_usec)
 {
+    if (kind == NM_PEER_OTHER)
+        drop_addresses(n); /* the node may have moved, and another one may have its address now */
     n->kind = kind;
     n->known_until_usec = now_usec + NM_PEER_REMEMBER_USEC;
     n->retry_usec = 0;
