@@ -62,7 +62,8 @@ static void print_calls(FILE *f, const struct nm_term *term, const json_t *maste
 
 /* ---- lending -------------------------------------------------------------------------------- */
 
-static void print_lending_key(FILE *f, const json_t *k)
+/* observes: nothing is lent, so a key without a reason against it would be lent. */
+static void print_lending_key(FILE *f, const json_t *k, bool observes)
 {
     uint64_t now = nm_realtime_usec(), since = nm_json_u64(k, "since_usec");
     uint64_t wanted = nm_json_u64(k, "wanted"), asked = nm_json_u64(k, "asked");
@@ -72,7 +73,9 @@ static void print_lending_key(FILE *f, const json_t *k)
     if (wanted > 0 && since > 0)
         fprintf(f, " for %s", nm_format_duration(nm_sub_u64(now, since), waited, sizeof waited));
     fprintf(f, ", %" PRIu64 " asked for as opportunistic, %" PRIu64 " lent", asked, nm_json_u64(k, "lent"));
-    if (wanted > asked) {
+    if (wanted > asked && observes && nm_streq(nm_json_str(k, "reason"), "lent")) {
+        fprintf(f, "; %" PRIu64 " would be lent", wanted - asked);
+    } else if (wanted > asked) {
         (void)snprintf(why, sizeof why, "%s", nm_json_str(k, "reason_text"));
         fprintf(f, "; %" PRIu64 " left: it %s", wanted - asked, nm_term_clean(why));
     }
@@ -106,7 +109,7 @@ static void print_observed(FILE *f, const json_t *l)
         return;
     fprintf(f, "%*swould have lent %" PRIu64 " container%s", INDENT, "", n, nm_plural((double)n));
     if (n > 0 && bytes > 0)
-        fprintf(f, " with %s, which waited %s on average", nm_format_size((uint64_t)bytes, size, sizeof size),
+        fprintf(f, " with %s, which then waited %s more on average", nm_format_size((uint64_t)bytes, size, sizeof size),
                 nm_format_duration((uint64_t)(nm_json_num(l, "observed_memory_byte_seconds") / bytes * 1e6), waited,
                                    sizeof waited));
     (void)fputc('\n', f);
@@ -120,7 +123,7 @@ static void print_observed(FILE *f, const json_t *l)
             nm_json_u64(r, "starts"));
 }
 
-static void print_lending_application(FILE *f, const json_t *pipeline)
+static void print_lending_application(FILE *f, const json_t *pipeline, bool observes)
 {
     const json_t *l = nm_json_at(pipeline, "lending"), *k;
     char attempt[128], rule[64];
@@ -138,7 +141,7 @@ static void print_lending_application(FILE *f, const json_t *pipeline)
     print_lending_counts(f, l);
     more -= NM_MIN(more, (uint64_t)json_array_size(nm_json_at(l, "keys")));
     json_array_foreach(nm_json_at(l, "keys"), i, k)
-        print_lending_key(f, k);
+        print_lending_key(f, k, observes);
     if (more > 0)
         fprintf(f, "%*s  and %" PRIu64 " more %s (nmctl explain %s)\n", INDENT, "", more,
                 more == 1 ? "priority" : "priorities", nm_json_str(pipeline, "master_id"));
@@ -170,7 +173,7 @@ static void print_lending(FILE *f, const struct nm_term *term, const json_t *mas
         print_lending_counts(f, p);
     }
     json_array_foreach(nm_json_at(masters, "pipelines"), i, p)
-        print_lending_application(f, p);
+        print_lending_application(f, p, nm_json_bool(l, "observes"));
 }
 
 void nm_masters_print(FILE *f, const struct nm_term *term, const json_t *masters)

@@ -101,7 +101,13 @@ static void test_nmctl_status_shows_what_would_be_lent(void **state)
          YARN_STATUS("{\"lent\":0,\"wanted\":3,\"observes\":true,\"observed\":31,"
                      "\"observed_memory_bytes\":66571993088,\"observed_memory_byte_seconds\":12582106693632,"
                      "\"oldest_usec\":null,\"queues\":[],\"record\":{\"memory_bytes\":2147483648,"
-                     "\"within_usec\":600000000,\"starts\":420,\"exceeded\":3}}", ""), NULL},
+                     "\"within_usec\":600000000,\"starts\":420,\"exceeded\":3}}",
+                     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\","
+                     "\"state\":\"running\",\"lending\":{\"rule\":\"overflow:30\",\"source\":\"cluster\","
+                     "\"wish_invalid\":false,\"lent\":0,\"wanted\":3,"
+                     "\"keys_total\":1,\"keys\":[{\"priority\":20,\"wanted\":3,\"asked\":0,\"lent\":0,"
+                     "\"since_usec\":null,\"reason\":\"lent\","
+                     "\"reason_text\":\"is lent as far as the mode allows\"}]}}"), NULL},
     };
     struct fake_nmd f;
     struct nmctl_result r;
@@ -112,9 +118,13 @@ static void test_nmctl_status_shows_what_would_be_lent(void **state)
     assert_int_equal(r.status, 0);
     nmctl_expect(r.out,
                  "lending      observes only, 3 wanted\n"
-                 "             would have lent 31 containers with 62.0 GiB, which waited 3m09s on average\n"
+                 "             would have lent 31 containers with 62.0 GiB, which then waited 3m09s more on "
+                 "average\n"
                  "             risk by this node's last day: at least 0.7 % of containers with 2.0 GiB would have been "
-                 "killed within 10m00s (3 of 420 starts)\n");
+                 "killed within 10m00s (3 of 420 starts)\n"
+                 "             appattempt_1_0001_000001, rule overflow:30 (from: cluster): 0 lent with 0 B, 3 wanted, "
+                 "0 promoted, 0 preempted\n"
+                 "               priority 20: 3 wanted, 0 asked for as opportunistic, 0 lent; 3 would be lent\n");
     fake_nmd_stop(&f);
 }
 
