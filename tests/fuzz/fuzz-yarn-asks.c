@@ -30,7 +30,9 @@ static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struc
 
 static void heartbeat(struct nm_yarn_allocator *a, uint64_t now_usec, bool fill, bool lends, bool measured)
 {
-    const struct nm_yarn_alloc_limits limits = {{1, 1}, {1 << 20, 64}, {7, 1}, -1, fill, 100, 10, lends, !measured};
+    const struct nm_yarn_alloc_limits limits = {
+        .min = {1, 1}, .max = {1 << 20, 64}, .increment = {7, 1}, .per_heartbeat = -1, .fill = fill,
+        .queue_length = 100, .window_usec = 10, .lends = lends, .lends_to_unknown = !measured};
     uint64_t before = nm_yarn_allocator_figures(a).outstanding;
     const struct nm_yarn_placement *placed;
     size_t n;

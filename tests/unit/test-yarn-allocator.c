@@ -601,6 +601,36 @@ static void test_a_lent_container_is_placed_only_on_nodes_that_run_nmd(void **st
     at(w, 1, "two", NM_YARN_ALLOC_ANY);
 }
 
+static bool is_own(const void *userdata, int32_t priority, int64_t request_id)
+{
+    (void)request_id;
+    return priority == *(const int32_t *)userdata;
+}
+
+/* An application to which containers are lent may ask for opportunistic containers itself, with other keys. */
+static void test_containers_that_are_not_lent_are_placed_as_without_lending(void **state)
+{
+    static const int32_t own = 7;
+    struct nm_yarn_alloc_limits limits = usual;
+    struct fixture *w = *state;
+    struct nm_yarn_ask a;
+
+    limits.lends = true;
+    limits.is_own = is_own;
+    limits.userdata = &own;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    for (size_t i = 0; i < 3; i++)
+        w->measures[i] = (struct nm_yarn_alloc_measure){.kind = NM_YARN_ALLOC_OTHER};
+    ask(w, 3, "*"); /* lent */
+    assert_int_equal(measured_beat(w), 0);
+    a = want(2, "*");
+    a.priority = own;
+    assert_int_equal(ask_for(w, a), 0);
+    assert_int_equal(measured_beat(w), 2);
+    assert_int_equal(w->placed[0].priority, own);
+    assert_int_equal(outstanding(w), 3);
+}
+
 static void test_an_old_measurement_is_not_used(void **state)
 {
     struct fixture *w = *state;
@@ -722,6 +752,7 @@ int main(void)
         TEST(test_a_lent_container_is_placed_only_where_it_can_start),
         TEST(test_a_new_measurement_does_not_include_the_newest_placements),
         TEST(test_a_lent_container_is_placed_only_on_nodes_that_run_nmd),
+        TEST(test_containers_that_are_not_lent_are_placed_as_without_lending),
         TEST(test_an_old_measurement_is_not_used),
         TEST(test_a_new_list_of_nodes_keeps_the_measurements),
         TEST(test_a_full_table_of_asks_can_be_restored),

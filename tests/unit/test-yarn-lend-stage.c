@@ -227,6 +227,22 @@ static void test_lent_containers_are_placed_by_the_node(void **state)
     lend_tear_down(&l);
 }
 
+/* The node doesn't know yet that the other node runs nmd. Only lent containers wait for its answer. */
+static void test_opportunistic_containers_of_the_master_do_not_wait_for_answers(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, true, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    lend_ask(&l, (struct lend_ask){.priority = 19, .count = 1, .opportunistic = true});
+    (void)lend_call(&l);
+    assert_int_equal(l.w.placed, 1);
+    assert_string_equal(lend_seen(&l), "-1 O");
+    lend_tear_down(&l);
+}
+
 /* ---- limits --------------------------------------------------------------------------------------- */
 
 static void test_the_memory_of_an_application_is_limited(void **state)
@@ -647,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_the_type_is_asked_for_until_it_is_known),
         cmocka_unit_test(test_lending_needs_distributed_scheduling_or_permission),
         cmocka_unit_test(test_lent_containers_are_placed_by_the_node),
+        cmocka_unit_test(test_opportunistic_containers_of_the_master_do_not_wait_for_answers),
         cmocka_unit_test(test_the_memory_of_an_application_is_limited),
         cmocka_unit_test(test_the_memory_of_a_queue_is_limited),
         cmocka_unit_test(test_nothing_is_lent_for_a_while_after_a_preemption),

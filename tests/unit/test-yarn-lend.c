@@ -273,9 +273,12 @@ static void the_first_opportunistic_ask_of_a_master_ends_the_lending_of_its_key(
 
     set_mode(w, NM_LEND_ALL);
     ask(w, 5);
+    assert_true(nm_lend_is_asked(w->l, &a.key));
     a.opportunistic = true;
     note(w, a);
+    assert_false(nm_lend_is_asked(w->l, &a.key));
     expect_change(w, 5, 0);
+    assert_false(nm_lend_is_asked(w->l, &a.key));
     expect_change(w, 5, -1); /* a further call without an answer must not replace the master's count */
 }
 

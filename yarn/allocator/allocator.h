@@ -108,7 +108,10 @@ struct nm_yarn_alloc_limits {
     bool fill;            /* place several containers on one host in one heartbeat if it has room */
     int32_t queue_length; /* with fill: length of each node's queue; 0: unknown, only reported room counts */
     uint64_t window_usec; /* time (plus up to a quarter) after which the ResourceManager's list includes a placement */
-    bool lends;           /* the containers are lent to their application */
+    bool lends;           /* the containers are lent to their application, unless is_own() returns true */
+    /* With lends: whether the application itself asks for opportunistic containers with this key. NULL: it doesn't. */
+    bool (*is_own)(const void *userdata, int32_t priority, int64_t request_id);
+    const void *userdata; /* of is_own */
     bool lends_to_unknown; /* with lends: a node whose room isn't known may get containers, unless its answer is awaited
                               or it is known that it doesn't run nmd */
 };

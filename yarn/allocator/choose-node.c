@@ -30,6 +30,7 @@ struct view {
     const struct nm_yarn_ask_entry *ask;
     const struct nm_yarn_alloc_limits *limits;
     enum nm_yarn_alloc_rule rule;
+    bool is_lent;       /* the container is lent */
     int64_t memory_mib; /* of the container */
     bool named[NM_YARN_ALLOC_NODES_MAX]; /* the nodes that the current rule allows, by index */
 };
@@ -72,16 +73,16 @@ static enum nm_yarn_skip_reason why_not(const struct view *v, const struct nm_ya
         return NM_YARN_SKIP_OTHER_PARTITION;
     if (!named)
         return NM_YARN_SKIP_ELSEWHERE;
-    if (v->limits->lends && node->measure.kind == NM_YARN_ALLOC_OTHER)
+    if (v->is_lent && node->measure.kind == NM_YARN_ALLOC_OTHER)
         return NM_YARN_SKIP_OTHER_KIND;
-    if (v->limits->lends && is_unanswered(v, node))
+    if (v->is_lent && is_unanswered(v, node))
         return NM_YARN_SKIP_UNANSWERED;
     room = nm_yarn_candidate_room(node, v->limits->fill ? v->limits->queue_length : 0);
     if (v->rule != NM_YARN_ALLOC_NODE_LOCAL && node->used > 0 && (!v->limits->fill || room < 0))
         return NM_YARN_SKIP_USED;
     if (room == 0)
         return NM_YARN_SKIP_FULL;
-    return v->limits->lends ? why_wait(v, node) : NM_YARN_N_SKIP_REASONS;
+    return v->is_lent ? why_wait(v, node) : NM_YARN_N_SKIP_REASONS;
 }
 
 /* Returns why the node `a` is worse than the node `b`, or NM_YARN_N_SKIP_REASONS if it isn't. Both can be chosen. */
@@ -140,6 +141,8 @@ struct nm_yarn_candidate *nm_yarn_choose_candidate(const struct nm_yarn_candidat
 
     v.ask = ask;
     v.limits = limits;
+    v.is_lent = limits->lends &&
+                !(limits->is_own && limits->is_own(limits->userdata, ask->priority, ask->request_id));
     v.memory_mib = nm_yarn_normal_size(limits, ask->size).memory_mib;
     for (enum nm_yarn_alloc_rule rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++) {
         struct nm_yarn_candidate *best;

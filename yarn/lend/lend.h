@@ -179,6 +179,9 @@ int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now
  * minute again after 30 minutes without a preemption. */
 bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Returns whether opportunistic containers are asked for with this key in order to lend them. Otherwise, the master
+ * itself asks for them. */
+bool nm_lend_is_asked(const struct nm_lend *l, const struct nm_lend_key *key);
 
 /* Notes a registration: the ResourceManager has forgotten asks and pending promotions, and the master sends its asks
  * again. Response ids begin again. What the master asks for again has waited since it was first asked for. */

@@ -129,10 +129,18 @@ static int32_t queue_length(const struct nm_distribute *d)
     return reported >= 0 ? NM_MIN(own, reported) : own;
 }
 
+/* Containers that the master itself asks for as opportunistic ones are placed as without lending. */
+static bool is_own(const void *userdata, int32_t priority, int64_t request_id)
+{
+    return !nm_lend_is_asked(userdata, &(struct nm_lend_key){priority, request_id});
+}
+
 void nm_distribute_check_queues(struct nm_distribute *d)
 {
     d->limits.queue_length = queue_length(d);
-    d->limits.lends = d->m->lends;
+    d->limits.lends = d->m->lends != NULL;
+    d->limits.is_own = is_own;
+    d->limits.userdata = d->m->lends;
     d->limits.lends_to_unknown = d->m->context->settings->lending.central;
     nm_yarn_allocator_set_limits(d->allocator, &d->limits);
 }

@@ -113,7 +113,7 @@ void nm_lender_choose_rule(struct nm_lender *l)
     rule = l->choice.rule;
     if (l->unsaved || nm_lender_needs_distributed(l))
         rule.mode = NM_LEND_OFF;
-    l->m->lends = rule.mode != NM_LEND_OFF && !l->m->context->settings->lending.observes;
+    l->m->lends = rule.mode != NM_LEND_OFF && !l->m->context->settings->lending.observes ? l->books : NULL;
     nm_lend_set_rule(l->books, &rule);
 }
 

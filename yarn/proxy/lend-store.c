@@ -314,6 +314,7 @@ void nm_lender_clear(struct nm_lender *l)
         nm_lender_drop_update(l, &l->updates[l->n_updates - 1].id);
     drop_packed(&l->packed);
     drop_packed(&l->former_packed);
+    l->m->lends = NULL;
     l->books = nm_lend_free(l->books);
     l->former = nm_lend_free(l->former);
     free(l->queue);

@@ -77,7 +77,9 @@ struct nm_stage_master {
     struct nm_token *token; /* the ResourceManager's newest token */
     unsigned token_changes; /* number of tokens received from the ResourceManager */
     bool distributed;       /* the chain contains the stage for distributed scheduling */
-    bool lends;             /* opportunistic asks may be lent asks of a master that asked for guaranteed containers */
+    /* The books of the stage that lends, or NULL if nothing is lent. Opportunistic asks may be lent asks of a master
+     * that asked for guaranteed containers. Valid while that stage, or a later one, handles a call. */
+    const struct nm_lend *lends;
     /* Saves the current state of all stages. Returns 0 or -errno. */
     int (*save)(struct nm_stage_master *m);
 };
