@@ -217,6 +217,7 @@ static void on_application(void *userdata, int error, const struct nm_peer_appli
         return;
     nm_lender_set_type(l, a->type);
     nm_lender_set_queue(l, a->queue);
+    nm_lender_choose_rule(l); /* the master may not call for a long time, and the status shows the rule */
 }
 
 static void ask_type(struct nm_lender *l)
