@@ -441,8 +441,10 @@ static void all_of_it_survives_a_restart(void **state)
     assert_int_equal(figures(w).preempted, 1);
     assert_int_equal(figures(w).wanted, 2);
     assert_int_equal(figures(w).lent_memory_mib, 3 * 1024);
-    assert_true(history_of(w, 2).running);
-    assert_true(history_of(w, 1).preempted);
+    assert_true(history_of(w, 2).running && !history_of(w, 2).queued);
+    assert_true(history_of(w, 3).queued && !history_of(w, 3).running);
+    assert_true(history_of(w, 1).preempted && !history_of(w, 1).queued);
+    assert_false(history_of(w, 4).running || history_of(w, 4).queued);
     assert_int_equal(view_of(w, 20).backs_off_until_usec, w->now_usec + MINUTES(1));
     assert_true(nm_lend_begin_answer(w->l, 1)); /* the answer that granted the containers */
 }

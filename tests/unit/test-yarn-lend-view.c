@@ -370,10 +370,14 @@ static void test_the_history_of_a_container_is_explained(void **state)
                                 .asked_usec = BEGIN, .lent_usec = BEGIN + 31 * SEC};
 
     w->v.now_usec = BEGIN + 200 * SEC;
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; its node hasn't reported yet "
+                   "whether it runs", "without a grant; its node hasn't reported yet whether it runs.\n");
+    h.queued = true;
     expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; waits in the queue of its node",
                    "Asked for as guaranteed; lent after 31s without a grant; waits in the queue of its node.\n"
                    "The container has 1024 MiB and 1 vcore at priority 20. It was lent by the mode overflow.\n"
                    "It has been lent for 2m49s. It is promoted when its queue and its node have guaranteed room");
+    h.queued = false;
     h.running = true;
     expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; runs as opportunistic",
                    "without a grant; runs as opportunistic.\n");

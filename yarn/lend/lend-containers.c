@@ -128,6 +128,7 @@ void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c
     }
     c->state = state;
     c->is.running = state == NM_LEND_STATE_RUNNING;
+    c->is.queued = state == NM_LEND_STATE_QUEUED;
     l->revision++;
 }
 

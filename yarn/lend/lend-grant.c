@@ -327,7 +327,7 @@ static void note_end(struct nm_lend *l, struct nm_lend_history *h, bool preempte
 {
     h->ended_usec = now_usec;
     h->preempted = preempted;
-    h->running = false;
+    h->running = h->queued = false;
     if (preempted)
         back_off(l, &h->key, now_usec);
     l->revision++;

@@ -117,6 +117,7 @@ static int get_history(const Yarn__LendContainer *m, struct nm_lend_history *ret
         .ended_usec = m->ended_usec,
         .preempted = m->preempted,
         .running = m->running,
+        .queued = m->queued,
         .mode = m->mode,
     };
 

@@ -332,7 +332,7 @@ void nm_yarn_lend_view_write_metrics(const struct nm_yarn_lend_totals *t, const 
     write_one(w, "nm_lending_observed_containers_total", NM_METRIC_COUNTER,
               "Containers that would have been lent, where nmd.lending is observe.", (double)f->observed);
     write_one(w, "nm_lending_observed_memory_byte_seconds_total", NM_METRIC_COUNTER,
-              "Memory of these containers multiplied by the time that they waited for.",
+              "Memory of these containers multiplied by the time that they waited after they would have been lent.",
               (double)f->observed_memory_mib_sec * (double)NM_MIB);
 }
 
@@ -483,7 +483,9 @@ static void summarize(const struct nm_lend_history *h, char *buf, size_t size)
         add(buf, size, "; %s %s after it was lent", h->preempted ? "preempted" : "ended",
             passed(h->lent_usec, h->ended_usec, t, sizeof t));
     else if (h->promoted_usec == 0)
-        add(buf, size, h->running ? "; runs as opportunistic" : "; waits in the queue of its node");
+        add(buf, size, "; %s", h->running  ? "runs as opportunistic"
+                               : h->queued ? "waits in the queue of its node"
+                                           : "its node hasn't reported yet whether it runs");
 }
 
 /* The first line is the summary, as a sentence. */
@@ -511,7 +513,8 @@ static const char *state_of(const struct nm_lend_history *h)
     return h->ended_usec > 0      ? h->preempted ? "preempted" : "ended"
            : h->promoted_usec > 0 ? "promoted"
            : h->running           ? "running"
-                                  : "queued";
+           : h->queued            ? "queued"
+                                  : "granted";
 }
 
 json_t *nm_yarn_lend_view_explain_container(const struct nm_yarn_lend_view *v, const struct nm_lend_history *h,
