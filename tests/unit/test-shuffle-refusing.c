@@ -85,8 +85,8 @@ static void assert_advices(int error, uint64_t bytes, unsigned expected)
 }
 
 /* The kernel reads further ahead for a part, and the part is removed from the page cache, only if it had to be read
- * from the disk, and if it is large. preadv2() fails with EAGAIN for such a part. Other errors, as of a file system without
- * RWF_NOWAIT, do not show that. */
+ * from the disk, and if it is large. preadv2() fails with EAGAIN for such a part. Other errors, as of a file system
+ * without RWF_NOWAIT, do not show that. */
 static void test_only_a_large_part_from_the_disk_is_read_ahead_and_dropped(void **state)
 {
     (void)state;
