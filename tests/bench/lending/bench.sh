@@ -26,7 +26,7 @@ tap_done=1 # this script prints figures, and no test results
 length=${SECONDS_OF_PLAN:-600} jobs=${JOBS:-16} lending_rule=${RULE:-all}
 # shellcheck disable=SC2034 # libraries use them
 node_mb=6144 job_deadline=3000 spark_deadline=3000
-service_mb=1365 # three of them; four masters and two tasks fit beside them
+service_mb=1280 # three of them; four masters and two tasks fit beside them. A multiple of the minimum allocation
 
 must() { # WHAT COMMAND...
     local what=$1
@@ -115,6 +115,7 @@ with_services() { # NAME
     sleep 10 # latencies of the services alone
     services_vary &
     vary=$!
+    at_exit "end_process $vary"
     run_plan
     end_process "$vary"
     for n in 1 2 3; do must "the end of service $n" service_end "service$n"; done
