@@ -298,8 +298,9 @@ class Fuzzer:
 
     def tour(self):
         """Makes a valid request for each operation, in a suitable state, while no other client is active. Each must
-        succeed, with two exceptions: without a cluster there are no placements and no web services of Hadoop (404), and
-        exec requires that the client asks for an upgrade of the connection (426), which 56-sessions tests."""
+        succeed, with two exceptions: without a cluster there are no placements, nothing is lent, and there are no web
+        services of Hadoop (404), and exec requires that the client asks for an upgrade of the connection (426), which
+        56-sessions tests."""
         for path, method, _ in self.operations:
             verb = path.rpartition("/")[2]
             body = {"PATCH": {"vcores": 0.02}, "POST": {}}.get(method)
@@ -322,7 +323,8 @@ class Fuzzer:
             elif (method, path) == ("POST", "/v1/containers"):
                 body = self.small()
             status, text = self.ask(method, path, None if body is None else json.dumps(body).encode())
-            wanted = 404 if "/placements/" in path or path.startswith("/ws/") else 426 if verb == "exec" else None
+            without_cluster = "/placements/" in path or "/lending/" in path or path.startswith("/ws/")
+            wanted = 404 if without_cluster else 426 if verb == "exec" else None
             if not (status == wanted if wanted else 200 <= status < 300):
                 raise Finding("%s %s, a valid request: %d %r" % (method, path, status, text[:500]))
 
