@@ -126,8 +126,9 @@ class Picture(progress.Screen):
 
     def draw(self, samples, capacity, story):
         now = samples[-1]
+        service = f"service {now.latency:.1f} ms" if now.latency else "the service has ended"
         facts = (f"allocated {now.allocated / capacity:.0%}, used {now.used / capacity:.0%}, lent {now.lent / capacity:.0%}; "
-                 f"{now.running} containers of the jobs run; service {now.latency:.1f} ms")
+                 f"running containers of the jobs: {now.running}; {service}")
         if not self.live:
             key = (now.running, len(story.lost), len(story.promoted))
             if key != self.last or now.seconds - self.printed > 5:
@@ -146,7 +147,7 @@ class Picture(progress.Screen):
         for name, values, top, tint in rows:
             value = f"{values[-1]:.1f} ms" if name == "latency" else f"{values[-1] / capacity:4.0%}"
             lines.append(f"  {name:>10} {tint}{spark(values, top, width)}\033[0m {value}")
-        lines += ["", f"  {now.running} containers of the jobs run; {len(story.lent)} were lent, {len(story.lost)} taken back, "
+        lines += ["", f"  containers of the jobs: {now.running} run; {len(story.lent)} lent so far, {len(story.lost)} taken back, "
                       f"{len(story.promoted)} promoted"[:columns - 1], "", "\033[90m  (Ctrl-C ends it)\033[0m"]
         self.gauge.on_output()
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
@@ -234,7 +235,7 @@ def summary(play, facts, cluster):
   {'memory of the node in use':<44}{use['before']:>16.0%}{use['after']:>14.0%}
   {'latency of the service, median':<44}{median(before):>13.2f} ms{median(after):>11.2f} ms   ({change:+.1%})
 
-  {len(story.lent)} containers were lent, {len(story.lost)} were taken back for the service, {len(story.promoted)} were promoted when it ended.
+  containers lent: {len(story.lent)}; taken back for the service: {len(story.lost)}; promoted when it ended: {len(story.promoted)}
   pi: {cluster.ended['pi'][1]}
   Spark: {cluster.ended['client'][1]}""")
     return max(status for status, _ in cluster.ended.values())

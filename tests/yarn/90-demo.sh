@@ -84,7 +84,7 @@ if [ -n "${NMD_TEST_LENDING:-}" ]; then
     is 'the demo with --lend runs to its end' $? 0 || diag "$(tail -n 30 "$dir/err5" "$dir/out5")"
     like 'without lending no container of the jobs runs' "$(cat "$dir/out5")" 'containers of the jobs that ran +0 +[4-9]'
     like 'containers are lent, taken back and promoted' "$(cat "$dir/out5")" \
-        '[0-9]+ containers were lent, [1-9] were taken back for the service, [1-9] were promoted'
+        'containers lent: [0-9]+; taken back for the service: [1-9]; promoted when it ended: [1-9]'
     like 'pi has its result' "$(cat "$dir/out5")" 'pi: Estimated value of Pi is 3\.'
     like 'the job of Spark has its result' "$(cat "$dir/out5")" 'Spark: each word is counted'
     check 'the demo with --lend leaves no file behind' test -z "$(ls -A "$dir/apart")"
