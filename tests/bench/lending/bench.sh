@@ -73,7 +73,7 @@ submit() { # KIND NAME TASKS SECONDS
     else
         spark_begin "$2" "spark.hadoop.yarn.resourcemanager.scheduler.address=$masters_at" spark.submit.deployMode=client \
             spark.yarn.am.memory=256m spark.yarn.am.memoryOverhead=128m spark.executor.memoryOverhead=64m spark.executor.instances=2 \
-            spark.driver.memory=384m -- "$records" "$2" "$3" "$4" "$shared"
+            spark.driver.memory=512m -- "$records" "$2" "$3" "$4" "$shared"
     fi
     date +%s.%N >"$records/submitted.$2"
     [ "$1" = spark ] || aside "$2"
