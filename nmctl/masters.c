@@ -62,7 +62,7 @@ static void print_calls(FILE *f, const struct nm_term *term, const json_t *maste
 
 /* ---- lending -------------------------------------------------------------------------------- */
 
-/* observes: nothing is lent, so a key without a reason against it would be lent. */
+/* Prints one ask. observes: nmd lends nothing, and the line says what nmd would lend. */
 static void print_lending_key(FILE *f, const json_t *k, bool observes)
 {
     uint64_t now = nm_realtime_usec(), since = nm_json_u64(k, "since_usec");

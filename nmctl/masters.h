@@ -11,5 +11,5 @@
 
 #define NM_MASTERS_INDENT 13 /* columns of the labels, as in the whole status */
 
-/* Prints lines for the member "masters" of the upstream's status. Prints nothing if it isn't an object. */
+/* Prints `masters`, a member of the upstream's status, as lines of text. Prints nothing if it isn't an object. */
 void nm_masters_print(FILE *f, const struct nm_term *term, const json_t *masters);

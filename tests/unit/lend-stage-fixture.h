@@ -56,10 +56,10 @@ struct lend_fixture {
     struct lend_end ended[8];
     struct lend_error errors[8];
     size_t n_granted, n_previous, n_updated, n_ended, n_errors;
-    int64_t headroom; /* memory; -1: none */
+    int64_t headroom; /* memory in MiB that the answer reports as free for the queue; -1: the answer reports none */
     bool headroom_has_no_vcores;
     const char *queue;
-    int resource_types; /* 0: the answer has none, 1: memory, 2: memory and CPU */
+    int resource_types; /* what the registration's answer lists: 0: nothing, 1: memory, 2: memory and CPU */
     bool repeats;
     /* Prepares the answer to a call that the ResourceManager reads. May be NULL. */
     void (*on_call)(struct lend_fixture *l, const Masters__AllocateRequest *request);
@@ -96,7 +96,7 @@ struct nm_lend_figures lend_figures(const struct lend_fixture *l);
 /* Add to the next answer. */
 void lend_grant(struct lend_fixture *l, int64_t number, bool opportunistic);
 void lend_end(struct lend_fixture *l, int64_t number, int32_t status, const char *diagnostics);
-/* Restarts nmd as after a kill: nothing is saved at the end. */
+/* Opens the stage again from its last saved state, as a killed and restarted nmd does. */
 void lend_restart(struct lend_fixture *l);
 
 /* Results of calls to others. */

@@ -344,8 +344,8 @@ static void fill_disk(bool full)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
 }
 
-/* If the state can't be saved, the calls go on, and nothing more is lent. What was asked for as opportunistic becomes
- * guaranteed again. */
+/* If nmd can't save the state, the stage still forwards calls, but lends nothing more. It asks again for guaranteed
+ * containers in place of the opportunistic ones that were not granted yet. */
 static void test_nothing_is_lent_while_the_state_can_not_be_saved(void **state)
 {
     struct lend_fixture l;

@@ -358,7 +358,7 @@ static void take_answer(struct fixture *w, const struct answer *a)
     const bool known = a->id == w->handled_id;
     const bool repeated = nm_lend_begin_answer(w->l, a->id);
 
-    /* A restarted nmd need not know an answer in which nothing was granted. */
+    /* After a restart, the books may treat a repeated answer as new if it granted nothing. */
     CHECK(w, repeated == known || (known && w->restarted && a->n_granted == 0));
     take_granted(w, a, false, known);
     take_granted(w, a, true, known);

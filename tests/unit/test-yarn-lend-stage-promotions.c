@@ -177,7 +177,7 @@ static void test_a_promotion_is_asked_for_again(void **state)
     lend_restart(&l);
     l.w.refuses = NULL;
     assert_string_equal(lend_call_again(&l), "; promotes 2/0");
-    /* this may have been the answer to one of the calls before, which confirms nothing */
+    /* the ResourceManager may have answered an earlier call, so the stage repeats the promotion once */
     assert_string_equal(lend_call(&l), "; promotes 2/0");
     assert_string_equal(lend_call(&l), "");
     lend_register(&l);

@@ -425,7 +425,7 @@ static void test_a_surplus_container_is_hidden_and_released(void **state)
     lend_restart(&l);
     assert_non_null(strstr(lend_call_again(&l), "; releases 3"));
     assert_string_equal(lend_seen(&l), "");
-    /* the answer after a restart may be that of an earlier call, which confirms nothing */
+    /* after a restart, the ResourceManager may have answered an earlier call, so the stage repeats the release */
     assert_non_null(strstr(lend_call(&l), "; releases 3"));
     lend_end(&l, 3, -100, "released");
     assert_string_equal(lend_call(&l), "");
@@ -481,7 +481,7 @@ static void test_a_change_is_repeated_until_it_is_answered(void **state)
     lend_restart(&l);
     l.w.refuses = NULL;
     assert_string_equal(lend_call_again(&l), "20 G * 0, 20 O * 2");
-    /* this may have been the answer to one of the calls before, which confirms nothing */
+    /* the ResourceManager may have answered an earlier call, so the stage repeats its asks once */
     assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
     assert_string_equal(lend_call(&l), "");
     lend_tear_down(&l);

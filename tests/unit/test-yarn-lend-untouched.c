@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Masters to which nothing is lent, although the stage that lends is in their chain, and what the stage hides from a
- * master to which something is lent. */
+/* The stage that lends must not change the calls of a master to which nothing is lent. The second part tests what the
+ * stage hides from a master to which containers are lent. */
 
 #include "lend-stage-fixture.h"
 
