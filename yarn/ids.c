@@ -42,9 +42,10 @@ const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, c
 
 int64_t nm_yarn_container_number_below(int64_t start, int64_t last)
 {
-    int64_t used = (int64_t)(-(uint64_t)last & SEQUENCE_MASK);
+    const uint64_t used = -(uint64_t)last & SEQUENCE_MASK;
+    const uint64_t from = (uint64_t)start >> EPOCH_SHIFT > 0 ? (uint64_t)start : UINT64_C(1) << EPOCH_SHIFT;
 
-    return (int64_t)((uint64_t)start - (uint64_t)used - 1);
+    return (int64_t)(from - used - 1);
 }
 
 /* ---- parsing ------------------------------------------------------------------------------ */

@@ -8,11 +8,11 @@
  *   appattempt_1410901177871_0001_000001
  *   container_1410901177871_0001_01_000005, and container_e17_1410901177871_0001_01_000005
  *
- * The upper 24 bits of a container's number hold the epoch, which counts the ResourceManager's restarts. A node that
- * allocates containers itself counts down from the first number of the epoch, so in epoch 0 its numbers are negative.
- * The text of an id doesn't contain the sign: -1 is printed as 1099511627775. So two numbers can have the same text.
- * Therefore the code identifies containers by number, uses texts only as names of files, and never parses a text into a
- * number.
+ * The upper 24 bits of a container's number hold the epoch, which counts the ResourceManager's restarts. A Java node
+ * that allocates containers itself, and a ResourceManager that does, count down from the first number of the epoch, so
+ * in epoch 0 their numbers are negative. The text of an id doesn't contain the sign: -1 is printed as 1099511627775. So
+ * two numbers can have the same text. Therefore the code identifies containers by number, uses texts only as names of
+ * files, and never parses a text into a number.
  */
 
 #include <stddef.h>
@@ -45,8 +45,11 @@ const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, c
  * Returns the number of the next container that a node allocates itself. `start` is the number below which the
  * ResourceManager lets this node allocate numbers. `last` is the last number used, or `start` if no number was used.
  * The result is further below `start`, by one, than `last` was below the start of its own epoch. After a restart of the
- * ResourceManager, `start` belongs to another epoch. If the distance began at zero again, -1 and the first number of
- * the new epoch would be different containers with the same text, and so with the same directories.
+ * ResourceManager, `start` belongs to another epoch. If the distance began at zero again, a number would be used twice.
+ *
+ * In epoch 0 the numbers end below the first number of epoch 1, and are not negative as those of a Java node: masters
+ * that parse the text of an id, such as Tez for each new container, wouldn't find a negative number again. The
+ * ResourceManager's own numbers of epoch 0 begin at 1 and don't get that far.
  */
 int64_t nm_yarn_container_number_below(int64_t start, int64_t last);
 

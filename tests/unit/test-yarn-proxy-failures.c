@@ -148,14 +148,14 @@ static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
     assert_non_null(strstr(w.why.message, "This node can't process the call at the moment: "));
     fill_disk(false);
     assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
-    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
+    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, (INT64_C(1) << 40) - 1);
 
     w.rolls = true; /* a new token of the ResourceManager is used although it can't be saved */
     fill_disk(true);
     assert_non_null(proxy_allocate(&w, 1, -1) ?: (const void *)w.why.class_name);
     fill_disk(false);
     w.rolls = false;
-    assert_int_equal(proxy_allocate(&w, 1, -1)->containers[0]->id->id, -2);
+    assert_int_equal(proxy_allocate(&w, 1, -1)->containers[0]->id->id, (INT64_C(1) << 40) - 2);
     assert_int_equal(proxy_allocate(&w, 2, -1)->n_containers, 0);
     proxy_tear_down(&w);
 }
@@ -216,7 +216,7 @@ static void test_calls_are_retried_while_the_resourcemanager_is_unavailable(void
     w.settings.rpc_timeout_usec = 0;
     proxy_run_until(&w, proxy_is_done);
     assert_int_equal(w.error, 0);
-    assert_int_equal(w.numbers[0], -1);
+    assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 1);
     proxy_stop_rm(&w);
     proxy_start_rm(&w);
 
@@ -229,7 +229,7 @@ static void test_calls_are_retried_while_the_resourcemanager_is_unavailable(void
     w.refuses = NULL;
     proxy_run_until(&w, proxy_is_done);
     assert_int_equal(w.error, 0);
-    assert_int_equal(w.numbers[0], -2);
+    assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 2);
 
     proxy_stop_rm(&w);
     w.settings.scheduler.host = (char *)(uintptr_t) "a..b";
@@ -241,7 +241,7 @@ static void test_calls_are_retried_while_the_resourcemanager_is_unavailable(void
     proxy_start_rm(&w);
     proxy_run_until(&w, proxy_is_done);
     assert_int_equal(w.error, 0);
-    assert_int_equal(w.numbers[0], -3);
+    assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 3);
     proxy_tear_down(&w);
 }
 
@@ -417,7 +417,7 @@ static void test_a_failed_start_of_the_proxy_keeps_the_saved_state(void **state)
     proxy_start(&w);
     assert_int_equal(shown(&w).pipelines, 1);
     assert_non_null(proxy_allocate(&w, 1, -1)); /* this call lists the nodes again */
-    assert_int_equal(proxy_allocate(&w, 2, -1)->containers[0]->id->id, -2);
+    assert_int_equal(proxy_allocate(&w, 2, -1)->containers[0]->id->id, (INT64_C(1) << 40) - 2);
     proxy_tear_down(&w);
 }
 
@@ -482,7 +482,7 @@ static void collect(struct fixture *w)
             numbers[got++] = answer->containers[0]->id->id;
     }
     assert_int_equal(got, 3);
-    assert_true(numbers[0] < 0 && numbers[1] < numbers[0] && numbers[2] < numbers[1]);
+    assert_true(numbers[0] > 0 && numbers[1] < numbers[0] && numbers[2] < numbers[1]);
     assert_int_equal(insist(w, 6, -1)->n_containers, 0);
 }
 

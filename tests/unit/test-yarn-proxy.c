@@ -52,17 +52,17 @@ static void test_opportunistic_asks_are_placed_by_the_proxy(void **state)
     assert_int_equal(w.asks, 1);
     assert_int_equal(w.unknown, 1);
     assert_int_equal(w.placed, 1); /* each host gets one container */
-    assert_int_equal(w.numbers[0], -1);
+    assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 1);
     assert_int_equal(answer->n_containers, 1);
-    assert_int_equal(answer->containers[0]->id->id, -1);
+    assert_int_equal(answer->containers[0]->id->id, (INT64_C(1) << 40) - 1);
     assert_int_equal(answer->containers[0]->resource->memory, 1024);
     assert_int_equal(answer->containers[0]->execution_type, 2);
     assert_int_equal(answer->n_node_tokens, 1);
     assert_int_equal(answer->base.n_unknown_fields, 1);
     answer = proxy_allocate(&w, 1, -1);
-    assert_int_equal(answer->containers[0]->id->id, -2);
+    assert_int_equal(answer->containers[0]->id->id, (INT64_C(1) << 40) - 2);
     answer = proxy_allocate(&w, 2, -1);
-    assert_int_equal(answer->containers[0]->id->id, -3);
+    assert_int_equal(answer->containers[0]->id->id, (INT64_C(1) << 40) - 3);
     answer = proxy_allocate(&w, 3, -1);
     assert_int_equal(answer->n_containers, 0);
     assert_int_equal(answer->n_node_tokens, 0);
@@ -87,7 +87,7 @@ static void test_all_containers_are_placed_in_one_call(void **state)
     nm_yarn_proxy_set_rm(w.proxy, TOKENS_RM, 100);
     answer = proxy_allocate(&w, 1, -1);
     assert_int_equal(answer->n_containers, 6);
-    assert_int_equal(answer->containers[5]->id->id, -10);
+    assert_int_equal(answer->containers[5]->id->id, (INT64_C(1) << 40) - 10);
     proxy_tear_down(&w);
 }
 
@@ -158,7 +158,7 @@ static void test_a_second_attempt_replaces_the_first_one(void **state)
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, -1)->n_containers, 0); /* these asks were those of the former attempt */
     assert_int_equal(proxy_allocate(&w, 1, 1)->containers[0]->id->attempt->attempt, 2);
-    assert_int_equal(w.numbers[0], -1);
+    assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 1);
     w.client = nm_hadoop_client_free(w.client);
     w.client = former;
     assert_null(proxy_allocate(&w, 1, -1));
@@ -194,7 +194,7 @@ static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **st
     proxy_run_until(&w, proxy_is_done);
     assert_int_equal(w.error, 0);
     assert_int_equal(w.placed, 1);
-    assert_int_equal(w.numbers[0], -1);
+    assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 1);
     assert_int_equal(((Masters__AllocateAnswer *)w.answer)->n_containers, 1);
     proxy_tear_down(&w);
 }
@@ -243,14 +243,14 @@ static void test_a_restarted_nmd_delivers_containers_not_yet_delivered(void **st
     w.holds = false;
     proxy_start(&w);
     assert_int_equal(proxy_allocate(&w, 0, 3)->n_containers, 1);
-    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
-    assert_int_equal(proxy_allocate(&w, 1, -1)->containers[0]->id->id, -2);
-    assert_int_equal(proxy_allocate(&w, 2, -1)->containers[0]->id->id, -3);
+    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, (INT64_C(1) << 40) - 1);
+    assert_int_equal(proxy_allocate(&w, 1, -1)->containers[0]->id->id, (INT64_C(1) << 40) - 2);
+    assert_int_equal(proxy_allocate(&w, 2, -1)->containers[0]->id->id, (INT64_C(1) << 40) - 3);
     w.proxy = nm_yarn_proxy_free(w.proxy);
     w.client = nm_hadoop_client_free(w.client);
     proxy_start(&w);
     assert_int_equal(proxy_allocate(&w, 3, 1)->n_containers, 0); /* the proxy has no list of nodes yet */
-    assert_int_equal(proxy_allocate(&w, 4, -1)->containers[0]->id->id, -4);
+    assert_int_equal(proxy_allocate(&w, 4, -1)->containers[0]->id->id, (INT64_C(1) << 40) - 4);
     proxy_tear_down(&w);
 }
 

@@ -36,8 +36,8 @@ jobs_succeed() { # "N NAME PERCENT MAPS [SCHEDULER]"...
     job_pid=''
 }
 
-# Prints the numbers of a job's containers on a node, from their log directories. Nodes assign negative numbers. They are
-# printed as unsigned numbers of 40 bits.
+# Prints the numbers of a job's containers on a node, from their log directories. Numbers that nodes assign count down from 2^40,
+# and are printed without the epoch.
 numbers_on() { # N NAME
     local log
     for log in $(logs_of "$1" "application_$(job_id "$2")"); do
