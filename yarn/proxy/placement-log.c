@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum (four bytes) of the rest
- * of the slot, a size (two bytes), and a packed StoredPlacement of that size. Each entry contains its number in the
- * sequence of all entries. A restarted nmd finds the newest entry by this number.
- */
+/* See placement-log.h. The file is a copy of the ring in memory. Each entry contains its number in the sequence of all
+ * entries. A restarted nmd finds the newest entry by this number. */
 
 #include "yarn/proxy/placement-log.h"
 
-#include <endian.h>
 #include <errno.h>
 
-#include "rpc/hadoop/arena.h"
 #include "util/clock.h"
-#include "util/error.h"
-#include "util/fileio.h"
-#include "util/fnv1a.h"
 #include "yarn/id-messages.h"
 #include "yarn/proxy/proxy-store.pb-c.h"
+#include "yarn/proxy/slot-file.h"
 
 #define PLACEMENTS_FILE "placements"
-#define SLOT_BYTES 1024u /* enough for two names of maximum length and all other members */
-#define SUM_BYTES 4u
-#define SIZE_BYTES 2u
-#define HEAD_BYTES (SUM_BYTES + SIZE_BYTES)
+
+_Static_assert(NM_YARN_PLACEMENTS_MAX == NM_YARN_SLOTS, "the file is a copy of the ring");
 
 struct nm_yarn_placement_log {
-    int fd;    /* -EBADF: the log has no file */
-    int error; /* why the log has no file */
+    struct nm_yarn_slot_file file;
     uint64_t count; /* number of all entries that were ever added */
     struct nm_yarn_logged_placement ring[NM_YARN_PLACEMENTS_MAX]; /* host NULL: the slot is empty */
 };
@@ -41,12 +31,6 @@ static void placement_done(struct nm_yarn_logged_placement *p)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Returns the checksum of a slot that has `size` bytes after the head. */
-static uint32_t sum_of(const uint8_t *slot, size_t size)
-{
-    return nm_fnv1a_32(slot + SUM_BYTES, SIZE_BYTES + size);
-}
-
 static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
 {
     const struct nm_yarn_logged_placement *p = &all->ring[n % NM_YARN_PLACEMENTS_MAX];
@@ -55,9 +39,6 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     Yarn__StoredPlacement m = YARN__STORED_PLACEMENT__INIT;
     uint32_t passed[NM_YARN_N_SKIP_REASONS];
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
-    uint8_t slot[SLOT_BYTES];
-    uint32_t sum;
-    size_t size;
 
     for (size_t i = 0; i < NM_YARN_N_SKIP_REASONS; i++)
         passed[i] = why->skipped[i];
@@ -82,16 +63,7 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     m.hosts = why->hosts;
     m.racks = why->racks;
     m.waited_usec = why->waited_usec;
-    size = protobuf_c_message_get_packed_size(&m.base);
-    if (size > SLOT_BYTES - HEAD_BYTES)
-        return;
-    slot[SUM_BYTES] = (uint8_t)(size >> 8);
-    slot[SUM_BYTES + 1] = (uint8_t)size;
-    (void)protobuf_c_message_pack(&m.base, slot + HEAD_BYTES);
-    sum = htobe32(sum_of(slot, size));
-    memcpy(slot, &sum, SUM_BYTES);
-    /* if writing fails, the entry is kept in memory only */
-    (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACEMENTS_MAX * SLOT_BYTES));
+    nm_yarn_slot_file_write(&all->file, n, &m.base);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -105,17 +77,23 @@ static bool is_name(const char *text)
  * no newer entry could have a higher number. */
 static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
-    return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
+    return m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
            nm_yarn_is_container(m->container) && nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) &&
            is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed <= NM_YARN_N_SKIP_REASONS;
 }
 
-static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placement_log *all)
+static void load_placement(const ProtobufCMessage *message, size_t slot, void *userdata)
 {
-    _cleanup_free_ char *host = strdup(m->node->host), *rack = strdup(m->rack);
-    struct nm_yarn_logged_placement *p = &all->ring[m->number % NM_YARN_PLACEMENTS_MAX];
+    const Yarn__StoredPlacement *m = (const Yarn__StoredPlacement *)message;
+    struct nm_yarn_placement_log *all = userdata;
+    struct nm_yarn_logged_placement *p = &all->ring[slot];
+    _cleanup_free_ char *host = NULL, *rack = NULL;
     struct nm_yarn_alloc_why *why = &p->what.why;
 
+    if (!is_whole(m, slot))
+        return;
+    host = strdup(m->node->host);
+    rack = strdup(m->rack);
     if (!host || !rack)
         return;
     *p = (struct nm_yarn_logged_placement){nm_yarn_container_of(m->container), nm_yarn_container_of(m->master),
@@ -132,48 +110,6 @@ static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placem
         all->count = m->number + 1;
 }
 
-/* Returns the packed message in a slot. size 0: the slot is empty or damaged. */
-static struct nm_bytes message_in(struct nm_bytes slot)
-{
-    uint32_t sum;
-    size_t size;
-
-    if (slot.size < HEAD_BYTES)
-        return (struct nm_bytes){};
-    size = (size_t)slot.data[SUM_BYTES] << 8 | slot.data[SUM_BYTES + 1];
-    memcpy(&sum, slot.data, SUM_BYTES);
-    if (size > slot.size - HEAD_BYTES || be32toh(sum) != sum_of(slot.data, size))
-        return (struct nm_bytes){};
-    return (struct nm_bytes){slot.data + HEAD_BYTES, size};
-}
-
-static void read_slot(struct nm_yarn_placement_log *all, size_t i, struct nm_bytes slot)
-{
-    const struct nm_bytes packed = message_in(slot);
-    const Yarn__StoredPlacement *m;
-    struct nm_arena a;
-
-    if (packed.size == 0)
-        return;
-    nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
-    m = (const Yarn__StoredPlacement *)nm_arena_unpack(&a, &yarn__stored_placement__descriptor, packed);
-    if (is_whole(m, i))
-        load_placement(m, all);
-    nm_arena_done(&a);
-}
-
-static void read_all(struct nm_yarn_placement_log *all)
-{
-    uint8_t slot[SLOT_BYTES];
-    ssize_t n = 1;
-
-    for (size_t i = 0; n > 0 && i < NM_YARN_PLACEMENTS_MAX; i++) {
-        n = pread(all->fd, slot, sizeof slot, (off_t)(i * SLOT_BYTES));
-        if (n > 0)
-            read_slot(all, i, (struct nm_bytes){slot, (size_t)n});
-    }
-}
-
 /* ---- interface ------------------------------------------------------------------------------- */
 
 int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_placement_log **ret)
@@ -182,20 +118,15 @@ int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_placement_log **ret)
 
     if (!p)
         return -ENOMEM;
-    p->fd = nm_open_regular_at(dir_fd, PLACEMENTS_FILE);
-    if (p->fd < 0) {
-        p->error = p->fd;
-        p->fd = -EBADF;
-    } else {
-        read_all(p);
-    }
+    nm_yarn_slot_file_open(dir_fd, PLACEMENTS_FILE, &p->file);
+    nm_yarn_slot_file_read(&p->file, &yarn__stored_placement__descriptor, load_placement, p);
     *ret = p;
     return 0;
 }
 
 int nm_yarn_placement_log_error(const struct nm_yarn_placement_log *p)
 {
-    return p->error;
+    return p->file.error;
 }
 
 struct nm_yarn_placement_log *nm_yarn_placement_log_free(struct nm_yarn_placement_log *p)
@@ -204,7 +135,7 @@ struct nm_yarn_placement_log *nm_yarn_placement_log_free(struct nm_yarn_placemen
         return NULL;
     for (size_t i = 0; i < NM_YARN_PLACEMENTS_MAX; i++)
         placement_done(&p->ring[i]);
-    (void)nm_close(p->fd);
+    nm_yarn_slot_file_done(&p->file);
     free(p);
     return NULL;
 }

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Stores where and why the newest containers were placed. The entries survive a restart of nmd. Only queries use this
- * log, so the file isn't synced to the disk. A new entry causes one write, to its own slot, whatever the number of
- * entries. A slot with a wrong checksum is ignored. If the file can't be used, entries are kept in memory only.
+ * Stores where and why the newest containers were placed. The entries survive a restart of nmd (slot-file.h). If the
+ * file can't be used, entries are kept in memory only.
  */
 
 #include <stdint.h>
