@@ -113,6 +113,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/distribute-state.h \
 	%D%/proxy/lend-answers.c \
 	%D%/proxy/lend-asks.c \
+	%D%/proxy/lend-log.c %D%/proxy/lend-log.h \
 	%D%/proxy/lend-promotions.c \
 	%D%/proxy/lend-stage.h \
 	%D%/proxy/lend-state.c \

@@ -41,8 +41,8 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
-	%D%/test-yarn-lend-history %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions %D%/test-yarn-lend-untouched \
-	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
+	%D%/test-yarn-lend-history %D%/test-yarn-lend-log %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
+	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest

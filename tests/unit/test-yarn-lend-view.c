@@ -354,7 +354,8 @@ static void test_metrics_have_all_figures(void **state)
 static void expect_history(const struct nm_yarn_lend_view *v, const struct nm_lend_history *h, const char *summary,
                            const char *part)
 {
-    json_t *j = nm_yarn_lend_view_explain_container(v, h, "container_1_0001_01_000002", "appattempt_1_0001_000001");
+    json_t *j = nm_yarn_lend_view_explain_container(v, h, "container_1_0001_01_000002", "appattempt_1_0001_000001",
+                                                    true);
 
     assert_described("Lending", j);
     assert_string_equal(string(j, "summary"), summary);
@@ -395,6 +396,34 @@ static void test_the_history_of_a_container_is_explained(void **state)
     h.asked_usec = 0;
     expect_history(&w->v, &h, "asked for as guaranteed; lent to an earlier attempt of the application; preempted 1m40s "
                    "after it was lent", "at priority 20.\nIts node took");
+    h.preempted = false;
+    h.with_attempt = true;
+    expect_history(&w->v, &h, "asked for as guaranteed; lent to an earlier attempt of the application; the "
+                   "application's attempt ended 1m40s after it was lent", "ended 1m40s after it was lent.\n");
+}
+
+/* Names are shown on this machine only, and names of any length leave the text valid. */
+static void test_the_application_of_a_container_is_named(void **state)
+{
+    struct world *w = *state;
+    const struct nm_lend_history h = {.id = {attempt, 2}, .key = {20, 0}, .size = {1024, 1}, .lent_usec = BEGIN};
+    char name[2 * 300 + 1] = "";
+    json_t *j;
+
+    w->v.user = "ada";
+    expect_history(&w->v, &h, "asked for as guaranteed; lent to an earlier attempt of the application; its node hasn't "
+                   "reported yet whether it runs",
+                   "It was lent to appattempt_1_0001_000001 of the user ada in the queue root.batch.\n");
+    j = nm_yarn_lend_view_explain_container(&w->v, &h, "container_1_0001_01_000002", "appattempt_1_0001_000001", false);
+    expect_part(string(j, "explanation"), "It was lent to appattempt_1_0001_000001.\n");
+    json_decref(j);
+    for (size_t i = 0; i < 300; i++)
+        memcpy(name + 2 * i, "\xc3\xa9", 2); /* a limit in bytes would cut a letter */
+    w->v.user = w->v.queue = name;
+    j = nm_yarn_lend_view_explain_container(&w->v, &h, "container_1_0001_01_000002", "appattempt_1_0001_000001", true);
+    assert_described("Lending", j);
+    assert_int_equal(string(j, "explanation")[strlen(string(j, "explanation")) - 1], '\n');
+    json_decref(j);
 }
 
 static void count_history(const struct nm_lend_history *h, void *userdata)
@@ -463,6 +492,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_observed_containers_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_metrics_have_all_figures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_history_of_a_container_is_explained, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_application_of_a_container_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_history_of_the_books_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_rule_and_the_asks_of_a_master_are_explained, set_up, tear_down),
     };

@@ -481,6 +481,41 @@ static void test_the_web_page_has_all_parts(void **state)
     json_decref(j);
 }
 
+/* When an attempt ends, its lent containers are recorded. Those of an attempt that is restored are in its books. */
+static void test_lent_containers_are_recorded_at_the_end_of_an_attempt(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    _cleanup_(nm_lend_freep) struct nm_lend *books = NULL;
+    const struct nm_lend_grant g = {.id = {master.attempt, 2}, .key = {20, 0}, .size = {1024, 1},
+                                    .opportunistic = true};
+    struct nm_yarn_lend_view v = {.user = "alice", .queue = "root.q", .master = master,
+                                  .now_usec = 9 * NM_USEC_PER_SEC};
+    struct nm_yarn_container_id whose = {};
+    char text[NM_YARN_ID_SIZE];
+    json_t *j;
+
+    (void)state;
+    (void)nm_yarn_container_id_format(&g.id, text);
+    assert_int_equal(nm_lend_new(&books), 0);
+    assert_int_equal(nm_lend_adopt(books, &g, 4 * NM_USEC_PER_SEC), 0);
+    v.books = books;
+    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &s), 0);
+    assert_int_equal(nm_yarn_proxy_stats_lent_error(s), 0);
+    nm_yarn_proxy_stats_lending(s, &v, true);
+    assert_null(nm_yarn_proxy_stats_lent(s, text, true, &whose));
+    nm_yarn_proxy_stats_lending(s, &v, false);
+    j = nm_yarn_proxy_stats_lent(s, text, true, &whose);
+    assert_described("Lending", j);
+    assert_true(nm_yarn_same_container(&whose, &master));
+    assert_string_equal(json_string_value(json_object_get(j, "attempt_id")), "appattempt_1410901177871_0001_000001");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(j, "container"), "state")), "ended");
+    assert_string_equal(json_string_value(json_object_get(j, "explanation")),
+                        "Asked for as guaranteed; lent to an earlier attempt of the application; the application's "
+                        "attempt ended 5s after it was lent.\nThe container has 1024 MiB and 1 vcore at priority 20.\n"
+                        "It was lent to appattempt_1410901177871_0001_000001 of the user alice in the queue root.q.\n");
+    json_decref(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +529,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_file_in_another_format_is_not_changed, set_up, tear_down),
         cmocka_unit_test(test_pipelines_are_reported_as_json),
         cmocka_unit_test(test_lending_is_reported_as_json),
+        cmocka_unit_test_setup_teardown(test_lent_containers_are_recorded_at_the_end_of_an_attempt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_are_reported_as_json, set_up, tear_down),
         cmocka_unit_test(test_the_web_page_has_all_parts),
     };

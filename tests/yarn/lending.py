@@ -9,6 +9,7 @@
 # A line "!WORDS" asks the suite to restart nmd (lines on standard input answer). All other lines are results (master.py).
 import glob
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -262,9 +263,22 @@ class Application:
         tokens = [container_token(n, application=self.n, memory=memory, kind=O) for n, _, memory in answer.given]
         return start(*tokens, bearer=self.token)
 
+    def name(self, n):
+        return f"container_{CLUSTER}_{self.n:04}_01_{n:06}"
+
+    def explained(self, n, wanted):
+        """Returns what nmctl says about a lent container, as one line, or the regular expression that it matches."""
+        run = subprocess.run([nmctl, "explain", self.name(n)], capture_output=True, text=True)
+        text = " ".join((run.stdout + run.stderr).split())
+        return wanted if re.search(wanted, text) else text
+
+    def end(self):
+        """The ResourceManager reports that the application has ended."""
+        cluster.orders.append(message(6, number(1, self.n) + number(2, CLUSTER)))
+
     def on_node(self, n):
         """Returns type and state of a container, as nmctl shows them."""
-        name = f"container_{CLUSTER}_{self.n:04}_01_{n:06}"
+        name = self.name(n)
         listed = json.loads(subprocess.run([nmctl, "list", "--all", "--json"], capture_output=True, text=True).stdout or "[]")
         return next((f"{c['execution_type']} {c['state']}" for c in listed if c["id"] == name), "none")
 
@@ -535,6 +549,29 @@ def try_steps():
             fact(f"the books know the lent containers: {name}", a.beat().ended[seen[0][0]][:2], (PREEMPTED, G))
 
 
+def try_ended():
+    """An operator looks the next morning, when the application has ended and nmd was restarted."""
+    a = Application("overflow:1")
+    a.beat(ask(20, 2))
+    answer = a.beat_until(lambda answer: len(answer.given) == 2)
+    taken, kept = answer.numbers
+    begin = r"Asked for as guaranteed; lent after [0-9.]+s without a grant; "
+    who = rf" It was lent to appattempt_{CLUSTER}_{a.n:04}_000001 of the user ada in the queue default\."
+    preempted, ended = (begin + how + r" [0-9.a-z]+ after it was lent\..*" + who
+                        for how in ("preempted", "the application's attempt ended"))
+    fact("explain names the application of a lent container", a.explained(kept, begin + ".*" + who), begin + ".*" + who)
+    a.rm.end(taken, KILLED_BY_NODE)
+    a.beat()
+    a.end()
+    within(30, lambda: a.explained(kept, ended) == ended)
+    a.client.socket.close()
+    for when in "after the end of its application", "after a restart of nmd":
+        fact(f"explain describes a preempted container {when}", a.explained(taken, preempted), preempted)
+        fact(f"explain describes a container that was not preempted {when}", a.explained(kept, ended), ended)
+        if when.startswith("after the end"):
+            restart("allowed")
+
+
 def try_modes():
     a = Application(grants=False)
     a.beat(ask(20, 4))
@@ -564,6 +601,6 @@ if len(sys.argv) > 9:  # only these tests
     for name in sys.argv[9:]:
         globals()["try_" + name]()
     sys.exit()
-for test in (try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type, try_refusing, try_back_off,
-             try_new_rm, try_promotion, try_kill, try_steps, try_modes):
+for test in (try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type, try_refusing,
+             try_back_off, try_new_rm, try_promotion, try_ended, try_kill, try_steps, try_modes):
     test()

@@ -261,6 +261,7 @@ struct nm_lend_history {
     struct nm_lend_size size;
     uint64_t asked_usec, lent_usec, promoted_usec, ended_usec; /* 0: it hasn't happened */
     bool preempted;
+    bool with_attempt; /* ended_usec is the end of the attempt, after which no end is reported; not set by the books */
     bool running, queued; /* as its node has said last; both false: the node has said nothing yet, or it has ended */
     enum nm_lend_mode mode; /* the mode with which it was lent */
 };

@@ -14,6 +14,8 @@
 
 #define RULE_SIZE 40
 #define SUMMARY_SIZE 240
+#define NAME_SIZE 256
+#define TEXT_SIZE (1000 + 2 * NAME_SIZE) /* with the names of the user and the queue */
 
 const char *nm_yarn_lend_source_name(enum nm_yarn_lending_source source)
 {
@@ -480,12 +482,35 @@ static void summarize(const struct nm_lend_history *h, char *buf, size_t size)
     if (h->promoted_usec > 0)
         add(buf, size, "; promoted %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
     if (h->ended_usec > 0)
-        add(buf, size, "; %s %s after it was lent", h->preempted ? "preempted" : "ended",
+        add(buf, size, "; %s %s after it was lent", h->preempted      ? "preempted"
+                                                    : h->with_attempt ? "the application's attempt ended"
+                                                                      : "ended",
             passed(h->lent_usec, h->ended_usec, t, sizeof t));
     else if (h->promoted_usec == 0)
         add(buf, size, "; %s", h->running  ? "runs as opportunistic"
                                : h->queued ? "waits in the queue of its node"
                                            : "its node hasn't reported yet whether it runs");
+}
+
+/* Adds a name that the ResourceManager has sent, with a limit. */
+static void add_name(const char *words, const char *name, char *buf, size_t size)
+{
+    char part[NAME_SIZE];
+
+    (void)snprintf(part, sizeof part, "%s", name);
+    add(buf, size, "%s%.*s", words, (int)nm_utf8_prefix(part), part);
+}
+
+/* Adds the application. */
+static void add_borrower(const struct nm_yarn_lend_view *v, const char *attempt, bool with_names, char *buf,
+                         size_t size)
+{
+    add(buf, size, "It was lent to %s", attempt);
+    if (with_names && v->user)
+        add_name(" of the user ", v->user, buf, size);
+    if (with_names && v->queue)
+        add_name(" in the queue ", v->queue, buf, size);
+    add(buf, size, ".\n");
 }
 
 /* The first line is the summary, as a sentence. */
@@ -518,13 +543,14 @@ static const char *state_of(const struct nm_lend_history *h)
 }
 
 json_t *nm_yarn_lend_view_explain_container(const struct nm_yarn_lend_view *v, const struct nm_lend_history *h,
-                                            const char *container, const char *attempt)
+                                            const char *container, const char *attempt, bool with_names)
 {
-    char summary[SUMMARY_SIZE], text[1000];
+    char summary[SUMMARY_SIZE], text[TEXT_SIZE];
     json_t *o, *own;
 
     summarize(h, summary, sizeof summary);
     explain(h, v->now_usec, summary, text, sizeof text);
+    add_borrower(v, attempt, with_names, text, sizeof text);
     o = make_answer(container, attempt, time_of_day(h->lent_usec, v->now_usec), summary, text);
     own = json_pack("{s:i, s:I, s:I, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "priority", (int)h->key.priority,
                     "request_id", (json_int_t)h->key.request_id, "memory_bytes", bytes_of_size(&h->size),

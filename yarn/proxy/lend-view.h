@@ -19,6 +19,8 @@ struct nm_yarn_lend_view {
     const struct nm_lend *books;
     struct nm_yarn_lending_choice choice; /* the rule that applies at present, and its source */
     const char *queue, *type;             /* NULL: not known yet */
+    const char *user;                     /* NULL: not known */
+    struct nm_yarn_container_id master;   /* the master's own container */
     uint64_t now_usec;                    /* the present time, by the books' clock */
     const struct nm_lend *former;         /* the books of the attempt before this one, for histories; may be NULL */
 };
@@ -54,11 +56,12 @@ json_t *nm_yarn_lend_view_totals_to_json(const struct nm_yarn_lend_totals *t, co
 void nm_yarn_lend_view_write_metrics(const struct nm_yarn_lend_totals *t, const struct nm_metric_writer *w);
 
 /* Return the answer of /v1/lending/{id}, with a text that explains it: for the container of an application's master,
- * and for a container that is or was lent. attempt: the id of the master's attempt. NULL: no memory. */
+ * and for a container that is or was lent. attempt: the id of the master's attempt. with_names: the text has the names
+ * of the user and the queue. The books of *v are not needed for a container. NULL: no memory. */
 json_t *nm_yarn_lend_view_explain_master(const struct nm_yarn_lend_view *v, const char *container, const char *attempt,
                                          bool with_names);
 json_t *nm_yarn_lend_view_explain_container(const struct nm_yarn_lend_view *v, const struct nm_lend_history *h,
-                                            const char *container, const char *attempt);
+                                            const char *container, const char *attempt, bool with_names);
 
 /* Returns the name of a source of the rule as in JSON, such as "user". */
 const char *nm_yarn_lend_source_name(enum nm_yarn_lending_source source);

@@ -361,7 +361,8 @@ static json_t *explain_lending(const struct nm_pipeline *p, const char *containe
     nm_lend_each_history(v.books, compare_text, &s);
     if (v.former && !s.is_found)
         nm_lend_each_history(v.former, compare_text, &s);
-    return s.is_found ? nm_yarn_lend_view_explain_container(&v, &s.found, container, p->m.name) : NULL;
+    return s.is_found ? nm_yarn_lend_view_explain_container(&v, &s.found, container, p->m.name, with_names)
+                      : NULL;
 }
 
 json_t *nm_pipelines_explain_lending(const struct nm_pipelines *all, const char *container,

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "yarn/allocator/allocator.h"
+#include "yarn/proxy/lend-log.h"
 #include "yarn/proxy/placement-log.h"
 
 #define KEYS_SHOWN 8u /* asks of an attempt in the status; /v1/lending/{id} shows all */
@@ -17,6 +18,7 @@ struct nm_yarn_proxy_stats {
     uint64_t placed[NM_YARN_ALLOC_N_RULES];
     struct nm_yarn_placement_log *placements;
     struct nm_yarn_lend_base lent;
+    struct nm_yarn_lend_log *lent_log;
 };
 
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret)
@@ -24,6 +26,8 @@ int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret)
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = calloc(1, sizeof *s);
     int r = s ? nm_yarn_placement_log_new(dir_fd, &s->placements) : -ENOMEM;
 
+    if (r == 0)
+        r = nm_yarn_lend_log_new(dir_fd, &s->lent_log);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(s);
@@ -35,6 +39,7 @@ struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats 
     if (!s)
         return NULL;
     nm_yarn_placement_log_free(s->placements);
+    nm_yarn_lend_log_free(s->lent_log);
     free(s);
     return NULL;
 }
@@ -42,6 +47,11 @@ struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats 
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s)
 {
     return nm_yarn_placement_log_error(s->placements);
+}
+
+int nm_yarn_proxy_stats_lent_error(const struct nm_yarn_proxy_stats *s)
+{
+    return nm_yarn_lend_log_error(s->lent_log);
 }
 
 /* ---- counting --------------------------------------------------------------------------------------- */
@@ -70,10 +80,12 @@ void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_y
 
 void nm_yarn_proxy_stats_lending(struct nm_yarn_proxy_stats *s, const struct nm_yarn_lend_view *v, bool restored)
 {
-    if (restored)
+    if (restored) {
         nm_yarn_lend_view_restored(&s->lent, v);
-    else
-        nm_yarn_lend_view_ended(&s->lent, v);
+        return;
+    }
+    nm_yarn_lend_view_ended(&s->lent, v);
+    nm_yarn_lend_log_add(s->lent_log, v);
 }
 
 /* ---- queries ---------------------------------------------------------------------------------------- */
@@ -226,5 +238,21 @@ json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const
 
     if (found)
         *ret_master = placement->master;
+    return found;
+}
+
+json_t *nm_yarn_proxy_stats_lent(const struct nm_yarn_proxy_stats *s, const char *container, bool with_names,
+                                 struct nm_yarn_container_id *ret_master)
+{
+    char attempt[NM_YARN_ID_SIZE];
+    struct nm_yarn_lend_view v;
+    struct nm_lend_history h;
+    json_t *found = NULL;
+
+    if (nm_yarn_lend_log_find(s->lent_log, container, &h, &v))
+        found = nm_yarn_lend_view_explain_container(
+            &v, &h, container, nm_yarn_attempt_id_format(&v.master.attempt, attempt), with_names);
+    if (found)
+        *ret_master = v.master;
     return found;
 }

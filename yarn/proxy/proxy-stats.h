@@ -38,10 +38,11 @@ struct nm_yarn_master_stats {
 
 struct nm_yarn_proxy_stats;
 
-/* Creates the statistics. Placements are saved in the directory dir_fd. Returns 0 or -ENOMEM. */
+/* Creates the statistics. Placements and what was lent are saved in the directory dir_fd. Returns 0 or -ENOMEM. */
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret);
-/* Returns 0 if placements are saved, or -errno if they will be lost when nmd exits. */
+/* Return 0 if placements, or what was lent, are saved, or -errno if they will be lost when nmd exits. */
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s);
+int nm_yarn_proxy_stats_lent_error(const struct nm_yarn_proxy_stats *s);
 struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy_stats *, nm_yarn_proxy_stats_free)
 
@@ -57,7 +58,8 @@ void nm_yarn_proxy_stats_added(struct nm_yarn_proxy_stats *s, uint64_t usec);
 void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_yarn_container_id *container,
                                 const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p);
 
-/* Count what is lent to attempts. restored: the attempt was saved by an earlier nmd; otherwise it ends now. */
+/* Count what is lent to attempts. restored: the attempt was saved by an earlier nmd; otherwise it ends now, and the
+ * histories of its containers are recorded. */
 void nm_yarn_proxy_stats_lending(struct nm_yarn_proxy_stats *s, const struct nm_yarn_lend_view *v, bool restored);
 
 /* Data of one attempt. The caller owns the strings. */
@@ -82,3 +84,7 @@ void nm_yarn_proxy_stats_write_metrics(const struct nm_yarn_master_stats *m, con
  * log has no entry of this container, or there is no memory. */
 json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,
                                       struct nm_yarn_container_id *ret_master);
+/* Returns the same answer as nm_yarn_lend_view_explain_container() for a container that was lent to an attempt that has
+ * ended, and sets *ret_master to the container of its master. NULL: as above. */
+json_t *nm_yarn_proxy_stats_lent(const struct nm_yarn_proxy_stats *s, const char *container, bool with_names,
+                                 struct nm_yarn_container_id *ret_master);

@@ -301,24 +301,38 @@ void nm_yarn_proxy_write_metrics(const struct nm_yarn_proxy *p, const struct nm_
     nm_yarn_proxy_stats_write_metrics(&m, w);
 }
 
+/* Returns a record if the viewer may see the container of its master. Otherwise drops it and returns NULL. */
+static json_t *show_record(json_t *record, const struct nm_yarn_container_id *master, nm_pipelines_may_see_t may_see,
+                           void *userdata)
+{
+    char text[NM_YARN_ID_SIZE];
+
+    if (record && !may_see(userdata, nm_yarn_container_id_format(master, text))) {
+        json_decref(record);
+        record = NULL;
+    }
+    return record;
+}
+
 json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
                                      nm_pipelines_may_see_t may_see, void *userdata)
 {
-    struct nm_yarn_container_id master;
+    struct nm_yarn_container_id master = {};
     json_t *found = nm_yarn_proxy_stats_placement(p->context.stats, container, &master);
-    char text[NM_YARN_ID_SIZE];
 
-    if (found && !may_see(userdata, nm_yarn_container_id_format(&master, text))) {
-        json_decref(found);
-        found = NULL;
-    }
-    return found;
+    return show_record(found, &master, may_see, userdata);
 }
 
 json_t *nm_yarn_proxy_show_lending(const struct nm_yarn_proxy *p, const char *container, nm_pipelines_may_see_t may_see,
                                    void *userdata, bool with_users)
 {
-    return nm_pipelines_explain_lending(p->pipelines, container, may_see, userdata, with_users);
+    json_t *found = nm_pipelines_explain_lending(p->pipelines, container, may_see, userdata, with_users);
+    struct nm_yarn_container_id master = {};
+
+    if (found)
+        return found;
+    found = nm_yarn_proxy_stats_lent(p->context.stats, container, with_users, &master);
+    return show_record(found, &master, may_see, userdata);
 }
 
 /* ---- creation and end ------------------------------------------------------------------------- */
@@ -366,19 +380,28 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Opens the statistics. If their file can't be used, the proxy only logs a warning, because no other function needs the
+static void report_unsaved(struct nm_yarn_proxy *p, const char *what, const char *file, int error)
+{
+    char sentence[160];
+
+    if (error == 0)
+        return;
+    (void)snprintf(sentence, sizeof sentence,
+                   "The proxy can't save %s in its file \"%s\" (%s); they are lost when nmd restarts.", what, file,
+                   strerror(-error));
+    p->context.report_cb(LOG_NOTICE, sentence);
+}
+
+/* Opens the statistics. If a file can't be used, the proxy only logs a warning, because no other function needs the
  * file. */
 static int open_stats(struct nm_yarn_proxy *p)
 {
     int r = nm_yarn_proxy_stats_new(p->context.store.dir_fd, &p->context.stats);
-    char sentence[160];
 
-    if (r < 0 || nm_yarn_proxy_stats_error(p->context.stats) == 0)
+    if (r < 0)
         return r;
-    (void)snprintf(sentence, sizeof sentence,
-                   "The proxy can't save the reasons of placements in its file \"placements\" (%s); they are lost "
-                   "when nmd restarts.", strerror(-nm_yarn_proxy_stats_error(p->context.stats)));
-    p->context.report_cb(LOG_NOTICE, sentence);
+    report_unsaved(p, "the reasons of placements", "placements", nm_yarn_proxy_stats_error(p->context.stats));
+    report_unsaved(p, "the histories of lent containers", "lent", nm_yarn_proxy_stats_lent_error(p->context.stats));
     return 0;
 }
 

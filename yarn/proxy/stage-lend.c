@@ -44,6 +44,7 @@ static void lend_view(const void *stage, struct nm_yarn_lend_view *ret)
     const struct nm_lender *l = stage;
 
     *ret = (struct nm_yarn_lend_view){.books = l->books, .choice = l->choice, .queue = l->queue, .type = l->type,
+                                      .user = l->m->submitter, .master = l->m->container,
                                       .now_usec = nm_realtime_usec(), .former = l->former};
 }
 
