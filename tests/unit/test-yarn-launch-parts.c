@@ -163,6 +163,28 @@ static void report_warnings(const struct nm_yarn_settings *s)
     nm_yarn_config_warnings_report(s, 1000, "./nm-localizer", note_warning);
 }
 
+/* Where lending is enabled, an empty list of types is an error of the operator. It is read as a list without words. */
+static void test_an_empty_list_of_types_for_lending_is_reported(void **state)
+{
+    char *none[] = {NULL}, *some[] = {(char[]){"SPARK"}, NULL};
+    struct nm_yarn_settings s = {.lending = {.enabled = true, .types = none}};
+
+    (void)state;
+    report_warnings(&s);
+    assert_string_equal(printed, "nmd.lending.types is empty: nothing is lent to any application; list the types to "
+                        "which containers may be lent, such as MAPREDUCE,SPARK,TEZ (the default), or set nmd.lending = "
+                        "off");
+    s.lending.types = NULL;
+    report_warnings(&s);
+    assert_non_null(strstr(printed, "nmd.lending.types is empty"));
+    s.lending.enabled = false;
+    report_warnings(&s);
+    assert_string_equal(printed, "");
+    s.lending = (struct nm_yarn_lending){.enabled = true, .types = some};
+    report_warnings(&s);
+    assert_string_equal(printed, "");
+}
+
 /* A command is searched in the directories in which nm-localizer searches it, beginning with $HADOOP_HOME/bin. */
 static void test_a_missing_fetch_command_is_reported(void **state)
 {
@@ -690,6 +712,7 @@ int main(void)
         cmocka_unit_test(test_a_resource_without_a_scheme_is_on_the_default_file_system),
         cmocka_unit_test(test_settings_for_hadoops_fetch_commands_are_found),
         cmocka_unit_test(test_a_missing_fetch_command_is_reported),
+        cmocka_unit_test(test_an_empty_list_of_types_for_lending_is_reported),
         cmocka_unit_test(test_a_certificate_in_a_private_directory_is_reported),
         cmocka_unit_test(test_an_invalid_certificate_is_reported),
         cmocka_unit_test(test_the_default_file_system_is_used),

@@ -177,6 +177,16 @@ static void check_scheme_command(const struct warnings *d, const struct nm_yarn_
                     s->default_fs, scheme, scheme);
 }
 
+/* ---- lending ------------------------------------------------------------------------------ */
+
+static void check_lending(const struct warnings *d, const struct nm_yarn_lending *l)
+{
+    if (l->enabled && (!l->types || !l->types[0]))
+        add_warning(d,
+            "nmd.lending.types is empty: nothing is lent to any application; list the types to which containers may be "
+                 "lent, such as MAPREDUCE,SPARK,TEZ (the default), or set nmd.lending = off");
+}
+
 void nm_yarn_config_warnings_report(const struct nm_yarn_settings *s, uid_t nmd_uid, const char *localizer_program,
                                     void (*report_cb)(int level, const char *sentence))
 {
@@ -189,4 +199,5 @@ void nm_yarn_config_warnings_report(const struct nm_yarn_settings *s, uid_t nmd_
     check_commands(&d, s->commands);
     check_scheme_command(&d, s);
     check_name_nodes(&d, s->lacking_name_nodes);
+    check_lending(&d, &s->lending);
 }

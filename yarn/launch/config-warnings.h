@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Warnings about users, files and programs that are configured but don't exist. nmd starts nevertheless, since they may
- * be created later. The warnings inform the operator before a job fails.
+ * Warnings about users, files and programs that are configured but don't exist, and about a configuration of lending
+ * that lends nothing. nmd starts nevertheless, since the files may be created later. The warnings inform the operator
+ * before a job fails.
  */
 
 #include <sys/types.h>
