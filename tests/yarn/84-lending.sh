@@ -49,6 +49,9 @@ while IFS=$'\t' read -r name got wanted; do
 done <&"${books[0]}"
 is 'the application masters have sent all their requests' "$(cat "$dir/books.err")" ''
 check 'nmd responds after all tests' nmctl status
+curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
+check 'the queries of lending in the dashboard use existing metrics' \
+    "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics"
 nmd_stop
 is 'nmd ends with exit status 0' "$?" 0
 kill_all 2>/dev/null
