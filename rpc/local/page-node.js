@@ -74,9 +74,16 @@ function drawLending(masters) {
       (r ? `. By this node's last day, at least ${(100 * r.exceeded / r.starts).toFixed(1)} % of containers with ${size(r.memory_bytes)} would have been killed within ${duration(r.within_usec)}.` : "")
     : `${containers(lending.lent)} with ${size(lending.lent_memory_bytes)} lent, ${lending.wanted} wanted · since nmd's start: ${lending.granted} lent, ` +
       `${lending.promoted} promoted, ${lending.preempted} preempted`;
-  const held = k => `priority ${k.priority}: ${k.wanted - k.asked}, it ${k.reason_text}`;
   fill($("lending").querySelector("table"), masters.pipelines.filter(p => p.lending).map(({ attempt_id, lending: l }) => [attempt_id, l.rule, l.lent,
-    size(l.lent_memory_bytes), l.queued, l.wanted, l.promoted, l.preempted, l.keys.filter(k => k.wanted - k.asked > 0).slice(0, 3).map(held).join("; ")]));
+    size(l.lent_memory_bytes), l.queued, l.wanted, l.promoted, l.preempted, heldText(l)]));
+}
+
+/* A line for each priority with containers that are not lent. Those beyond the third are counted only, with those that the status leaves out. */
+function heldText(l) {
+  const held = l.keys.filter(k => k.wanted > k.asked);
+  const lines = held.slice(0, 3).map(k => `priority ${k.priority}: ${k.wanted - k.asked}, it ${k.reason_text}`);
+  const more = held.length - lines.length + l.keys_total - l.keys.length;
+  return lines.concat(more > 0 ? `and ${more} more ${more === 1 ? "priority" : "priorities"}` : []).join("\n");
 }
 
 function drawQueue(containers, queue) {

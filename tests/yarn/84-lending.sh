@@ -5,7 +5,8 @@
 #
 # The books of lending at the real proxy, with a ResourceManager and application masters that are parts of the test. Repeated
 # answers, grants that cross asks, rounded sizes, the application's own opportunistic asks, changes of the mode, promotion, and
-# nmd's death at each step: the master sees guaranteed containers only, and never more than it asked for.
+# nmd's death at each step: the master sees guaranteed containers only, and never more than it asked for. In the end a browser shows
+# the table of what is lent. With NMD_TEST_KEEP=DIR the suite stores its picture in DIR.
 # The cluster is the one of lib.sh, with only the local file system.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,11 +15,13 @@
 make_shared_dir
 chmod 755 "$dir"
 proxy_port=$(free_port)
+web_port=$(free_port)
 rule() { # RULE
     rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$shared/local" "yarn.nodemanager.log-dirs=$shared/logs" \
         yarn.nodemanager.amrmproxy.enabled=true "yarn.nodemanager.amrmproxy.address=127.0.0.1:$proxy_port" \
         yarn.nodemanager.recovery.enabled=true yarn.nodemanager.recovery.supervised=false \
-        yarn.nodemanager.hostname=127.0.0.1 yarn.nodemanager.resource.memory-mb=4000 yarn.nodemanager.resource.cpu-vcores=32 \
+        "yarn.nodemanager.webapp.address=127.0.0.1:$web_port" yarn.nodemanager.hostname=127.0.0.1 \
+        yarn.nodemanager.resource.memory-mb=4000 yarn.nodemanager.resource.cpu-vcores=32 \
         yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
         "nmd.lending=$1" nmd.lending.central=true
 }
@@ -52,6 +55,13 @@ check 'nmd responds after all tests' nmctl status
 curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
 check 'the queries of lending in the dashboard use existing metrics' \
     "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics"
+if chromium=$(command -v chromium); then
+    [ -z "${NMD_TEST_KEEP:-}" ] || mkdir -p "$NMD_TEST_KEEP"
+    page=$(timeout 60 /usr/bin/python3 -B "$(dirname "$0")/lending-page.py" "$chromium" "$dir" "http://127.0.0.1:$web_port/" "$NMCTL" \
+        ${NMD_TEST_KEEP:+"$NMD_TEST_KEEP/lending.png"} 2>"$dir/page.err")
+    is 'the browser runs to its end' "$? $(tail -n 5 "$dir/page.err")" '0 '
+    while IFS=$'\t' read -r name got wanted; do is "$name" "$got" "$wanted"; done <<<"$page"
+fi
 nmd_stop
 is 'nmd ends with exit status 0' "$?" 0
 kill_all 2>/dev/null
