@@ -40,14 +40,15 @@ struct nm_log_params {
     size_t former_meta_size;
 };
 
-#define NM_LOG_INDEXED_ID_SIZE 32  /* the file begins, and each upload ends, with the SHA-256 of the application's id */
+#define NM_LOG_INDEXED_ID_SIZE 32 /* the file begins, and each upload ends, with the SHA-256 of the application's id */
 #define NM_LOG_INDEXED_TAIL_SIZE 36 /* length of META, big endian, and that id */
+#define NM_LOG_INDEXED_META_MAX (16U << 20) /* a larger former META is refused, so that the caller begins a new file */
 
 struct nm_log_writer;
 
 /* Writes nothing yet. `sink` is copied.
  * -ENAMETOOLONG: a string is too long. -EBADMSG: former_meta was not written by this code with the same application,
- * owner, node and access lists: the caller begins a new file. -EINVAL: the parameters contradict each other. */
+ * owner, node and access lists: the caller begins a new file. -EFBIG: so does it. -EINVAL: the parameters contradict each other. */
 int nm_log_writer_new(const struct nm_log_params *p, const struct nm_log_sink *sink, struct nm_log_writer **ret);
 struct nm_log_writer *nm_log_writer_free(struct nm_log_writer *w);
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * META, the index at the end of an IndexedFile: an IndexedLogsMeta in Java's serialization. It lists all uploads that
+ * the file has, so readers need only the last one.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/format/log-buffer.h"
+
+/* What is the same in all uploads of a file. */
+struct nm_log_meta {
+    const char *owner, *node, *view_acl, *modify_acl;
+};
+
+struct nm_log_meta_file {
+    const char *container, *name;
+    uint64_t start_bytes, size_bytes, modified_msec;
+};
+
+struct nm_log_meta_upload {
+    const char *remote_name;
+    uint64_t upload_msec;
+    const struct nm_log_meta_file *files; /* sorted by container */
+    size_t n;
+};
+
+/* A META of an earlier upload. Zeroed: there is none. */
+struct nm_log_meta_former {
+    const void *data;
+    size_t size;
+};
+
+/* Checks that nm_log_meta_write() wrote `former` for the same owner, node and access lists. Returns 0, -EBADMSG or
+ * -ENOMEM. */
+int nm_log_meta_check(const struct nm_log_meta *meta, struct nm_log_meta_former former);
+/* Returns a META with the uploads of `former` and the new one in *ret, which the caller ends. Returns 0 or -errno. */
+int nm_log_meta_write(const struct nm_log_meta *meta, struct nm_log_meta_former former,
+                      const struct nm_log_meta_upload *upload, struct nm_log_buffer *ret);
