@@ -54,13 +54,15 @@ shuffle_fuzz = %D%/fuzz-shuffle-request
 localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-reply
 # archives, the work of nm-localizer, and answers of HDFS name nodes
 localizer_fuzz = %D%/fuzz-archive %D%/fuzz-localize-work %D%/fuzz-webhdfs
+# the index of an IndexedFile to which logs are appended
+log_format_fuzz = %D%/fuzz-log-meta
 # traces
 sim_fuzz = %D%/fuzz-trace
 # pages of a ResourceManager and of its nodes, and the stored file of nmscale
 scale_fuzz = %D%/fuzz-yarn-pages
 fuzz_programs = $(util_fuzz) $(cgroup_fuzz) $(monitor_fuzz) $(agent_fuzz) $(client_fuzz) $(messages_fuzz) \
 	$(local_fuzz) $(hadoop_fuzz) $(yarn_fuzz) $(yarn_agent_fuzz) $(shuffle_fuzz) $(localize_fuzz) \
-	$(localizer_fuzz) $(sim_fuzz) $(scale_fuzz)
+	$(localizer_fuzz) $(log_format_fuzz) $(sim_fuzz) $(scale_fuzz)
 check_PROGRAMS += $(fuzz_programs)
 
 $(yarn_agent_fuzz): %D%/protobuf-wire.o %D%/rpc-peer.o %D%/fake-resolve.o tests/unit/proxy-fixture.o tests/unit/fake-yarn-node.o

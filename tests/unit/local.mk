@@ -57,10 +57,11 @@ nmctl_tests = %D%/test-nmctl %D%/test-nmctl-lending %D%/test-nmctl-top %D%/test-
 nmctl_agent_tests = %D%/test-nmctl-parts
 sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-node
 scale_tests = %D%/test-scale-choose %D%/test-scale-files %D%/test-scale-parse %D%/test-scale-property
+log_format_tests = %D%/test-log-format %D%/test-log-meta
 unit_tests = $(util_tests) $(cgroup_tests) $(monitor_tests) $(policy_tests) $(agent_tests) $(client_tests) \
 	$(messages_tests) $(local_tests) $(openapi_tests) $(hadoop_tests) $(yarn_tests) $(yarn_agent_tests) \
 	$(yarn_local_tests) $(shuffle_tests) $(localize_tests) $(localizer_tests) $(nmctl_tests) \
-	$(nmctl_agent_tests) $(sim_tests) $(scale_tests)
+	$(nmctl_agent_tests) $(sim_tests) $(scale_tests) $(log_format_tests)
 scripts_tests = %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh %D%/test-nmsim-completion.sh %D%/test-documented.sh
 check_PROGRAMS += $(unit_tests)
 dist_check_SCRIPTS += $(scripts_tests)
@@ -94,6 +95,7 @@ $(nmctl_tests): $(call archives,nmctl) | nmctl/nmctl
 $(nmctl_agent_tests): $(call archives,nmctl) $(call archives,agent)
 $(sim_tests) $(sim_fuzz): $(call archives,sim)
 $(scale_tests) $(scale_fuzz): $(call archives,scale)
+$(log_format_tests) $(log_format_fuzz): $(call archives,log_format)
 
 # A program is linked from the objects and libraries among its prerequisites. make lists each library once, so the linker searches
 # the libraries as a group. The linker leaves out libraries of the system that a test does not need.
@@ -187,7 +189,7 @@ $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size 
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
-	health-script history json-text link-failures local-listen local-start-memory messages-memory node \
+	health-script history json-text link-failures local-listen local-start-memory log-format log-meta messages-memory node \
 	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-lend yarn-lend-grant \
 	yarn-memory yarn-net yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
 $(call fixture,failing-calls,output-times)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writes a file of aggregated logs: log-format FORMAT OUT APPLICATION OWNER NODE UPLOAD-MSEC [CONTAINER NAME PATH]...
+ * Writes a file of aggregated logs:
+ *
+ *   log-format FORMAT OUT APPLICATION OWNER NODE UPLOAD-MSEC VIEW-ACL [CONTAINER NAME PATH]...
+ *
  * FORMAT is tfile or indexed. Each CONTAINER has a log NAME with the contents of the file PATH. If OUT is an IndexedFile
  * already, an upload is appended to it.
  */
@@ -83,21 +86,22 @@ static int write_logs(FILE *out, struct nm_log_params *p, char **arguments, char
 
 int main(int argc, char **argv)
 {
-    struct nm_log_params p = {.view_acl = "", .modify_acl = ""};
+    struct nm_log_params p = {.modify_acl = ""};
     _cleanup_fclose_ FILE *out = NULL;
     _cleanup_free_ char *message = NULL;
     int r;
 
-    if (argc < 7 || (argc - 7) % 3 != 0)
+    if (argc < 8 || (argc - 8) % 3 != 0)
         return 2;
     p.format = nm_streq(argv[1], "tfile") ? NM_LOG_TFILE : NM_LOG_INDEXED;
     p.application = argv[3];
     p.owner = argv[4];
     p.node = argv[5];
     p.upload_msec = strtoull(argv[6], NULL, 10);
+    p.view_acl = argv[7];
     p.remote_name = basename(argv[2]);
     out = fopen(argv[2], "a+e");
-    r = out ? write_logs(out, &p, argv + 7, &message) : -errno;
+    r = out ? write_logs(out, &p, argv + 8, &message) : -errno;
     if (r == 0 && fflush(out) != 0)
         r = -errno;
     if (r < 0)
