@@ -45,6 +45,7 @@ void nm_java_stream_text(struct nm_java_stream *s, const char *text)
     s->n_handles++;
 }
 
+/* A stream has few classes, so a linear search does. */
 static const uint32_t *handle_of(const struct nm_java_stream *s, const struct nm_java_class *class)
 {
     for (unsigned i = 0; i < s->n_known; i++)

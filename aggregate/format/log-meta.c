@@ -147,6 +147,8 @@ int nm_log_meta_check(const struct nm_log_meta *meta, struct nm_log_meta_former 
 
 /* ---- a new META -------------------------------------------------------------------------------- */
 
+/* A log has two sizes because other writers compress logs. Readers seek to start_bytes, so it counts from the start of
+ * the whole file, and not from the start of the upload. */
 static void put_file(struct nm_java_stream *s, const struct nm_log_meta_file *f)
 {
     nm_java_stream_object(s, &file_class);
@@ -168,6 +170,7 @@ static size_t of_container(const struct nm_log_meta_file *files, size_t n)
     return same;
 }
 
+/* A map has its size before its elements. */
 static uint32_t count_containers(const struct nm_log_meta_upload *u)
 {
     uint32_t n = 0;

@@ -24,7 +24,7 @@ static int copy_text(char **ret, const char *text)
     return *ret ? 0 : -ENOMEM;
 }
 
-/* Java reads an empty list as a list with one user without a name. It writes " " for a list without users. */
+/* YARN writes " " for a list without users, its default. */
 static const char *acl(const char *text)
 {
     return text && *text ? text : " ";

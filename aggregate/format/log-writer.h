@@ -48,7 +48,8 @@ struct nm_log_writer;
 
 /* Writes nothing yet. `sink` is copied.
  * -ENAMETOOLONG: a string is too long. -EBADMSG: former_meta was not written by this code with the same application,
- * owner, node and access lists: the caller begins a new file. -EFBIG: so does it. -EINVAL: the parameters contradict each other. */
+ * owner, node and access lists, or is too large. The caller then begins a new file. -EFBIG: offset_bytes is too large.
+ * -EINVAL: the parameters contradict each other. */
 int nm_log_writer_new(const struct nm_log_params *p, const struct nm_log_sink *sink, struct nm_log_writer **ret);
 struct nm_log_writer *nm_log_writer_free(struct nm_log_writer *w);
 

@@ -6,8 +6,8 @@
  *   magic, block, TFile.meta, TFile.index, BCFile.index, index of the last three, its offset, version, magic
  *
  * The block has a record for each container, after three records for the file. A record is a key and a value, and a
- * value is a series of chunks. Hadoop begins a new block after 256 KiB, but readers accept a block of any size. A single
- * block needs no list in memory.
+ * value is a series of chunks. Hadoop begins a new block after 256 KiB, but readers accept a block of any size. With a
+ * single block, the writer keeps no list of blocks.
  */
 
 #include "aggregate/format/tfile.h"
@@ -42,6 +42,7 @@ static void put_chunk(struct nm_log_writer *w, uint64_t size)
     nm_log_buffer_vlong(&w->head, -(int64_t)size);
 }
 
+/* The keys are Java's texts in a TFile's byte strings, so there are two lengths. */
 static void put_key(struct nm_log_writer *w, const char *text)
 {
     struct nm_log_buffer *key = &w->tfile.key;
@@ -143,15 +144,15 @@ static int data(struct nm_log_writer *w, const void *data, size_t n, char **ret_
 
 /* ---- the indexes ------------------------------------------------------------------------------- */
 
-/* Returns the region from `start` to the end of w->head, which has not been flushed since before `start`. */
-static struct region region_from(const struct nm_log_writer *w, uint64_t start)
-{
-    return (struct region){start, w->offset_bytes + w->head.size - start};
-}
-
+/* The indexes are collected in w->head and written at once, so the position includes what is there. */
 static uint64_t position(const struct nm_log_writer *w)
 {
     return w->offset_bytes + w->head.size;
+}
+
+static struct region region_from(const struct nm_log_writer *w, uint64_t start)
+{
+    return (struct region){start, position(w) - start};
 }
 
 static struct region put_tfile_meta(struct nm_log_writer *w)
@@ -193,6 +194,7 @@ static struct region put_tfile_index(struct nm_log_writer *w)
     return region_from(w, start);
 }
 
+/* The index of the lower layer, BCFile, which has the blocks. The TFile above it has the keys. */
 static struct region put_bcfile_index(struct nm_log_writer *w, struct region block)
 {
     uint64_t start = position(w);
@@ -210,6 +212,7 @@ static void put_meta_index(struct nm_log_writer *w, const char *name, struct reg
     put_region(&w->head, region);
 }
 
+/* Readers look up the last three parts by name. The order in the index is the one that Hadoop writes: sorted. */
 static int end(struct nm_log_writer *w, char **ret_message)
 {
     struct region block, tfile_meta, tfile_index, bcfile_index;

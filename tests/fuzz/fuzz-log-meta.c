@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the index of an IndexedFile, which the worker reads from the remote file system before it appends an upload. An
- * index that is accepted must be a valid one after the upload, too. */
+/* Fuzzes the index of an IndexedFile, which is read from the remote file system before an upload is appended. An index
+ * that is accepted must be a valid one after the upload, too. */
 
 #include <stdlib.h>
 

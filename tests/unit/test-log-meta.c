@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* IndexedFile and its index, META: the bytes of both, uploads that are appended, and former indexes that are refused. */
+/* IndexedFile and its index, META: their bytes, uploads that are appended, and former indexes that are refused. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  *
  *   log-format FORMAT OUT APPLICATION OWNER NODE UPLOAD-MSEC VIEW-ACL [CONTAINER NAME PATH]...
  *
- * FORMAT is tfile or indexed. Each CONTAINER has a log NAME with the contents of the file PATH. If OUT is an IndexedFile
- * already, an upload is appended to it.
+ * FORMAT is tfile or indexed. Each CONTAINER has a log NAME with the contents of the file PATH. If OUT is already an
+ * IndexedFile, an upload is appended to it.
  */
 
 #include <endian.h>

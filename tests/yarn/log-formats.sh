@@ -90,19 +90,19 @@ one_upload() { # FORMAT
         "$(hadoop_java "$here/LogAccess.java" "$application" "$file" 2>"$dir/client.log")" 'ada VIEW_APP=bob,eve devs MODIFY_APP='
 }
 
-# Each upload with TFile is a file, and each one with IndexedFile is added to the file.
-several_uploads() { # FORMAT
+# Each upload is a file, or all uploads are appended to one file.
+several_uploads() { # FORMAT files|appended
     local folder n file
     folder=$(new_directory "$1")
     : >"$dir/wanted"
     for n in $(seq 11 50); do
         head -c $((n * 1000)) /dev/urandom >"$dir/upload-$n"
         file=$folder/${node}_1700000000000
-        [ "$1" = IFile ] || file=$folder/${node}_17000000000$n
+        [ "$2" = appended ] || file=$folder/${node}_17000000000$n
         upload "$1" "$file" "17000000000$n" "${container}$((n % 3 + 1))" syslog "$dir/upload-$n" \
             "${container}4" "log.$n" "$dir/size-1" || not_ok "upload $n of $1 is written"
     done
-    prints_all "yarn logs prints the logs of 40 uploads of $1"
+    prints_all "yarn logs prints the logs of 40 uploads of $1 ($2)"
 }
 
 # An upload that ended early. Beside the file is another one with the length that is valid.
@@ -119,8 +119,9 @@ need 'the logs are made' make_logs
 for format in TFile IFile; do
     configure "$format"
     one_upload "$format"
-    several_uploads "$format"
+    several_uploads "$format" files
 done
+several_uploads IFile appended
 cut_upload "$(dirname "$(find "$dir/logs" -name "${node}_*")")"
 prints_all 'yarn logs prints the logs of the complete uploads of an IndexedFile'
 done_testing
