@@ -136,8 +136,11 @@ static void print_lending_application(FILE *f, const json_t *pipeline, bool obse
     (void)snprintf(rule, sizeof rule, "%s", nm_json_str(l, "rule"));
     fprintf(f, "%*s%s", INDENT, "", nm_term_clean(attempt));
     fprintf(f, ", rule %s", nm_term_clean(rule));
-    fprintf(f, " (from: %s%s): ", nm_json_str(l, "source"),
+    fprintf(f, " (from: %s%s", nm_json_str(l, "source"),
             nm_json_bool(l, "wish_invalid") ? ", NMD_LEND is invalid" : "");
+    if (nm_json_bool(l, "registered_before"))
+        (void)fputs(", not applied: the master registered before lending was enabled", f);
+    (void)fputs("): ", f);
     print_lending_counts(f, l);
     more -= NM_MIN(more, (uint64_t)json_array_size(nm_json_at(l, "keys")));
     json_array_foreach(nm_json_at(l, "keys"), i, k)

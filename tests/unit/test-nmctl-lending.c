@@ -128,12 +128,35 @@ static void test_nmctl_status_shows_what_would_be_lent(void **state)
     fake_nmd_stop(&f);
 }
 
+static void test_nmctl_status_shows_a_master_that_registered_before(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status",
+         YARN_STATUS("{\"lent\":0,\"wanted\":3,\"observes\":false,\"oldest_usec\":null,\"queues\":[],\"record\":null}",
+                     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\","
+                     "\"state\":\"running\",\"lending\":{\"rule\":\"all\",\"source\":\"cluster\","
+                     "\"wish_invalid\":false,\"registered_before\":true,\"lent\":0,\"wanted\":3,\"keys_total\":0,"
+                     "\"keys\":[]}}"), NULL},
+    };
+    struct fake_nmd f;
+    struct nmctl_result r;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "status");
+    assert_int_equal(r.status, 0);
+    nmctl_expect(r.out, "appattempt_1_0001_000001, rule all (from: cluster, not applied: the master registered before "
+                        "lending was enabled): 0 lent");
+    fake_nmd_stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nmctl_explain_describes_what_was_lent),
         cmocka_unit_test(test_nmctl_status_shows_what_is_lent),
         cmocka_unit_test(test_nmctl_status_shows_what_would_be_lent),
+        cmocka_unit_test(test_nmctl_status_shows_a_master_that_registered_before),
     };
 
     (void)setenv("LC_ALL", "C", 1);

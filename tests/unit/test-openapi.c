@@ -166,14 +166,16 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"granted\":1,\"promoted\":0,\"preempted\":0,\"ended\":0,\"released\":0,\"observed\":0," \
     "\"observed_memory_bytes\":0,\"observed_memory_byte_seconds\":0"
 #define LENT_TO \
-    "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false,\"queue\":\"q\"," \
-    "\"application_type\":\"TEZ\",\"oldest_since_usec\":1,\"keys_total\":1,\"keys\":[{\"priority\":20," \
+    "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false,\"registered_before\":false," \
+    "\"queue\":\"q\",\"application_type\":\"TEZ\",\"oldest_since_usec\":1," \
+    "\"keys_total\":1,\"keys\":[{\"priority\":20," \
     "\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"wanted\":3,\"asked\":0,\"lent\":1,\"since_usec\":1," \
     "\"reason\":\"strict\",\"reason_text\":\"r\",\"backs_off_until_usec\":null}]}"
 #define LENDING_TOTALS \
-    "{" LENT ",\"observes\":false,\"oldest_usec\":1,\"held\":{\"lent\":0,\"off\":0,\"label\":0,\"strict\":0," \
-    "\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0,\"waits\":0,\"backs_off\":0,\"queued\":0," \
-    "\"application_limit\":0,\"queue_limit\":0,\"node_limit\":0,\"refused\":0},\"queues\":[{\"queue\":\"q\"," \
+    "{" LENT ",\"observes\":false,\"oldest_usec\":1,\"held\":{\"lent\":0,\"off\":0,\"registered_before\":0," \
+    "\"label\":0,\"strict\":0,\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0," \
+    "\"waits\":0,\"backs_off\":0,\"queued\":0,\"application_limit\":0,\"queue_limit\":0," \
+    "\"node_limit\":0,\"refused\":0},\"queues\":[{\"queue\":\"q\"," \
     "\"applications\":1,\"lent\":1,\"lent_memory_bytes\":2,\"queued\":0,\"wanted\":3,\"promoted\":0," \
     "\"preempted\":0}],\"record\":{\"memory_bytes\":1,\"within_usec\":1,\"starts\":1,\"exceeded\":0," \
     "\"step_usec\":1,\"span_usec\":1}}"

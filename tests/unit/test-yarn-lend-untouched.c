@@ -59,6 +59,111 @@ static void test_observation_changes_nothing_if_calls_are_lost(void **state)
     check_that_nothing_changes("observe", NULL);
 }
 
+/* ---- lending is enabled while a master runs -------------------------------------------------------- */
+
+/* Launches a master while lending is off, and restarts nmd with lending. The master has asked for containers of both
+ * kinds before. */
+static void enable_lending(struct lend_fixture *l)
+{
+    lend_set_up(l, false, "all");
+    l->w.settings.lending.enabled = false;
+    lend_restart(l);
+    l->attempt = 1;
+    proxy_launch(&l->w, 1);
+    lend_register(l);
+    lend_want(l, 20, 3);
+    lend_ask(l, (struct lend_ask){.priority = 20, .count = 3, .opportunistic = true});
+    assert_string_equal(lend_call(l), "20 G * 3, 20 O * 3");
+    l->w.settings.lending.enabled = true;
+    lend_restart(l);
+    lend_run_until(l, &l->type_questions, 1);
+    lend_tell_type(l, "MAPREDUCE");
+}
+
+static void find_reason(const struct nm_lend_key_view *v, void *userdata)
+{
+    *(enum nm_lend_reason *)userdata = v->reason;
+}
+
+static void expect_untouched(struct lend_fixture *l, int64_t number)
+{
+    enum nm_lend_reason reason = NM_LEND_N_REASONS;
+
+    lend_want(l, 20, 5);
+    lend_grant(l, number, true);
+    lend_grant(l, number + 1, false);
+    l->previous[l->n_previous++] = (struct lend_container){.number = number + 2, .opportunistic = true};
+    lend_end(l, number + 3, -108, "x");
+    assert_string_equal(lend_call(l), "20 G * 5");
+    assert_non_null(strstr(lend_seen(l), " O"));
+    assert_non_null(strstr(lend_seen(l), " G; ended "));
+    assert_non_null(strstr(lend_seen(l), " -108 O x; previous "));
+    assert_null(strstr(strstr(lend_seen(l), "; previous "), "G"));
+    lend_put_clock_forward(60 * NM_USEC_PER_SEC);
+    assert_string_equal(lend_call(l), "");
+    nm_lend_each_key(l->lender->books, find_reason, &reason);
+    assert_int_equal(reason, NM_LEND_REGISTERED_BEFORE);
+    assert_int_equal(lend_figures(l).lent + lend_figures(l).granted + lend_figures(l).released, 0);
+}
+
+/* The books don't know what the master asked for before: not that it wants opportunistic containers itself, nor what of
+ * its guaranteed asks was not granted. So they leave it alone, also after another restart. */
+static void test_a_master_that_registered_before_is_left_alone_until_it_registers(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    enable_lending(&l);
+    expect_untouched(&l, 2);
+    lend_restart(&l);
+    expect_untouched(&l, 12);
+    l.w.refuses = NOT_REGISTERED;
+    (void)lend_call(&l);
+    l.w.refuses = NULL;
+    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .opportunistic = true};
+    lend_register(&l);
+    assert_string_equal(lend_seen_previous(&l), "2 O"); /* it was the master's own before */
+    l.n_asks = 0;
+    lend_want(&l, 20, 4);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 4");
+    lend_grant(&l, 30, true);
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "30 G");
+    lend_tear_down(&l);
+}
+
+static void test_a_new_attempt_is_lent_to(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    enable_lending(&l);
+    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .opportunistic = true, .attempt = 1};
+    lend_launch(&l, 2);
+    assert_string_equal(lend_seen_previous(&l), "2 O");
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    lend_tear_down(&l);
+}
+
+/* The proxy keeps books while it observes. So what the master asked for before is lent. */
+static void test_observed_books_are_known_when_lending_is_enabled(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    launch(&l, "observe", NULL);
+    lend_want(&l, 20, 3);
+    assert_string_equal(lend_call(&l), "20 G * 3");
+    l.w.settings.lending.observes = false;
+    assert_int_equal(nm_yarn_lending_parse("all", &l.w.settings.lending.cluster), 0);
+    lend_restart(&l);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 3");
+    lend_tear_down(&l);
+}
+
+/* ---- what is hidden ------------------------------------------------------------------------------- */
+
 /* The second attempt ends before it registers. The third one, to which nothing is lent, still knows what was lent to
  * the first one. */
 static void test_an_attempt_that_does_not_register_hands_on_the_books(void **state)
@@ -166,6 +271,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_changes_for_an_application_without_lending),
         cmocka_unit_test(test_observation_changes_nothing_if_calls_are_lost),
+        cmocka_unit_test(test_a_master_that_registered_before_is_left_alone_until_it_registers),
+        cmocka_unit_test(test_a_new_attempt_is_lent_to),
+        cmocka_unit_test(test_observed_books_are_known_when_lending_is_enabled),
         cmocka_unit_test(test_an_attempt_that_does_not_register_hands_on_the_books),
         cmocka_unit_test(test_a_lent_container_that_the_master_updates_looks_guaranteed),
         cmocka_unit_test(test_a_call_with_very_many_asks_is_not_refused),

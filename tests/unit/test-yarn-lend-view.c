@@ -198,6 +198,24 @@ static void test_names_are_left_out_or_cut(void **state)
     json_decref(j);
 }
 
+static void test_a_master_that_registered_before_is_described(void **state)
+{
+    struct world *w = *state;
+    json_t *j;
+
+    nm_lend_begin_late(w->books);
+    ask(w, 20, 3, BEGIN);
+    plan(w, &no_limits, BEGIN + 60 * SEC);
+    j = nm_yarn_lend_view_to_json(&w->v, true, 8);
+    assert_described("LendingApplication", j);
+    assert_true(json_is_true(json_object_get(j, "registered_before")));
+    assert_string_equal(string(json_array_get(json_object_get(j, "keys"), 0), "reason"), "registered_before");
+    json_decref(j);
+    j = nm_yarn_lend_view_explain_master(&w->v, "container_1_0001_01_000001", "appattempt_1_0001_000001", true);
+    assert_non_null(strstr(string(j, "explanation"), "\nNothing is lent to it until its master registers again, "));
+    json_decref(j);
+}
+
 static void test_each_source_is_described(void **state)
 {
     struct world *w = *state;
@@ -485,6 +503,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_times_are_converted_to_times_of_day, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_number_of_keys_is_limited, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_are_left_out_or_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_master_that_registered_before_is_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_source_is_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_count_since_the_start_of_nmd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_balance_after_the_end_of_an_attempt, set_up, tear_down),

@@ -459,6 +459,37 @@ static void nothing_is_lent_while_each_node_has_its_limit(void **state)
     assert_int_equal(figures(w).asked, 1);
 }
 
+/* The ask may have been made before, and the opportunistic containers may be the master's own. */
+static void books_that_begin_late_lend_nothing_until_the_registration(void **state)
+{
+    struct fixture *w = *state;
+
+    nm_lend_begin_late(w->l);
+    set_mode(w, NM_LEND_ALL);
+    note_count(w, 3);
+    expect_no_change(w);
+    assert_int_equal(reason_of(w), NM_LEND_REGISTERED_BEFORE);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_PASS);
+    assert_int_equal(grant(w, guaranteed(2)), NM_LEND_PASS);
+    assert_int_equal(view_of(w, 20).wanted, 2);
+    w->limits.observes = true;
+    expect_no_change(w);
+    assert_int_equal(figures(w).observed, 0);
+    w->limits.observes = false;
+    restart(w);
+    assert_true(nm_lend_is_late(w->l));
+    set_mode(w, NM_LEND_OFF);
+    expect_no_change(w);
+    assert_int_equal(reason_of(w), NM_LEND_IS_OFF);
+    set_mode(w, NM_LEND_ALL);
+    expect_no_change(w);
+    nm_lend_registered(w->l);
+    assert_false(nm_lend_is_late(w->l));
+    note_count(w, 2);
+    expect_change(w, 0, 2);
+}
+
 static void a_node_limit_below_the_size_lends_nothing(void **state)
 {
     struct fixture *w = *state;
@@ -628,6 +659,7 @@ int main(void)
         TEST(a_limit_of_0_lends_nothing),
         TEST(a_queue_is_lent_what_is_left_in_addition),
         TEST(nothing_is_lent_while_each_node_has_its_limit),
+        TEST(books_that_begin_late_lend_nothing_until_the_registration),
         TEST(a_node_limit_below_the_size_lends_nothing),
         TEST(the_key_that_has_waited_longest_is_lent_first),
         TEST(at_most_4096_containers_are_lent_and_asked_for),

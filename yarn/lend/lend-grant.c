@@ -291,6 +291,10 @@ int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t n
         *ret = NM_LEND_RELEASE;
         return 0;
     }
+    if (g->opportunistic && l->late) {
+        *ret = NM_LEND_PASS; /* the master itself has asked for it, perhaps before these books began */
+        return 0;
+    }
     r = g->opportunistic ? grant_opportunistic(l, g, now_usec, ret) : grant_guaranteed(l, g, ret);
     l->incomplete |= r < 0;
     return r;
@@ -381,6 +385,6 @@ void nm_lend_registered(struct nm_lend *l)
     l->has_response = l->has_counted = l->answered = l->repeated = false;
     l->in_flight = l->uncertain = l->incomplete = false;
     l->n_released = 0;
-    l->refused = l->proven = false;
+    l->refused = l->proven = l->late = false;
     l->revision++;
 }

@@ -9,6 +9,8 @@ static const struct {
 } reasons[NM_LEND_N_REASONS] = {
     [NM_LEND_LENT] = {"lent", "is lent as far as the mode allows"},
     [NM_LEND_IS_OFF] = {"off", "belongs to an application to which nothing is lent"},
+    [NM_LEND_REGISTERED_BEFORE] = {"registered_before",
+                                   "belongs to an application whose master registered before lending was enabled"},
     [NM_LEND_LABEL] = {"label", "asks for a node label"},
     [NM_LEND_STRICT] = {"strict", "asks for certain nodes or racks only"},
     [NM_LEND_OTHER_RESOURCES] = {"other_resources", "asks for other resources than memory and vcores"},

@@ -192,6 +192,7 @@ int nm_lend_pack(const struct nm_lend *l, uint8_t **ret, size_t *ret_size)
     m.counted_id = l->counted_id;
     SET(&m, refused, l->refused);
     SET(&m, proven, l->proven);
+    SET(&m, late, l->late);
     r = pack_lists(l, &arena, &m);
     if (r == 0) {
         data = malloc(protobuf_c_message_get_packed_size(&m.base) ?: 1);

@@ -37,6 +37,8 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
     e->reason = NM_LEND_LENT;
     if (l->rule.mode == NM_LEND_OFF)
         reduce(e, -1, NM_LEND_IS_OFF);
+    if (l->late)
+        reduce(e, 0, NM_LEND_REGISTERED_BEFORE);
     if (e->labelled)
         reduce(e, 0, NM_LEND_LABEL);
     if (e->strict)
@@ -329,7 +331,7 @@ static int make_order(struct nm_lend *l)
 int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
                  const struct nm_lend_change **ret, size_t *ret_n)
 {
-    const bool lends = l->rule.mode != NM_LEND_OFF && !limits->observes;
+    const bool lends = l->rule.mode != NM_LEND_OFF && !limits->observes && !l->late;
     int r = make_order(l);
 
     if (r < 0)

@@ -216,8 +216,9 @@ static int put_books(struct nm_lend *l, const Yarn__LendBooks *m)
     l->counted_id = m->counted_id;
     l->refused = m->refused;
     l->proven = m->proven;
+    l->late = m->late;
     l->uncertain = true;
-    return 0;
+    return l->late && (l->n_lent > 0 || nm_lend_figures(l).asked > 0) ? -EBADMSG : 0; /* late books lend nothing */
 }
 
 int nm_lend_restore(struct nm_bytes packed, struct nm_lend **ret)

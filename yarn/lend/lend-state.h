@@ -193,6 +193,7 @@ struct nm_lend {
 
     bool refused; /* NM_LEND_REFUSED */
     bool proven;  /* the ResourceManager has granted an opportunistic container */
+    bool late;    /* nm_lend_begin_late() */
 
     struct nm_lend_figures counts; /* its counters; the other figures are computed */
     uint64_t observed_at_usec, observed_mib_usec; /* the end of the observed time, and the part that isn't in counts */

@@ -16,6 +16,17 @@ int nm_lend_new(struct nm_lend **ret)
     return 0;
 }
 
+void nm_lend_begin_late(struct nm_lend *l)
+{
+    l->late = true;
+    l->revision++;
+}
+
+bool nm_lend_is_late(const struct nm_lend *l)
+{
+    return l->late;
+}
+
 struct nm_lend *nm_lend_free(struct nm_lend *l)
 {
     if (!l)

@@ -61,6 +61,7 @@ struct nm_lend_limits {
 enum nm_lend_reason {
     NM_LEND_LENT,              /* no reason: everything that the mode allows is lent */
     NM_LEND_IS_OFF,            /* the mode is off */
+    NM_LEND_REGISTERED_BEFORE, /* the master had registered before the books began (nm_lend_begin_late()) */
     NM_LEND_LABEL,             /* asks for a node label */
     NM_LEND_STRICT,            /* asks for certain nodes or racks only (the ask for "*" does not relax locality) */
     NM_LEND_OTHER_RESOURCES,   /* asks for other resources than memory and vcores */
@@ -146,6 +147,10 @@ enum nm_lend_verdict {
 struct nm_lend;
 
 int nm_lend_new(struct nm_lend **ret);
+/* Notes that the master may have registered before these new books began, so that they don't know what it has asked
+ * for. Until nm_lend_registered(), nothing is lent or observed, no ask is changed, and all granted containers pass. */
+void nm_lend_begin_late(struct nm_lend *l);
+bool nm_lend_is_late(const struct nm_lend *l);
 struct nm_lend *nm_lend_free(struct nm_lend *l);
 NM_DEFINE_CLEANUP(struct nm_lend *, nm_lend_free)
 
@@ -184,7 +189,8 @@ bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id 
 bool nm_lend_is_asked(const struct nm_lend *l, const struct nm_lend_key *key);
 
 /* Notes a registration: the ResourceManager has forgotten asks and pending promotions, and the master sends its asks
- * again. Response ids begin again. What the master asks for again has waited since it was first asked for. */
+ * again. So the books know all asks from then on, also if they began late. Response ids begin again. What the master
+ * asks for again has waited since it was first asked for. */
 void nm_lend_registered(struct nm_lend *l);
 
 /* ---- nodes and promotion ---------------------------------------------------------------------- */

@@ -51,7 +51,8 @@ struct nm_lender {
     struct nm_lender *next; /* in the list of the context */
     struct nm_lend *books;
     struct nm_lend *former;        /* the books of the attempt before this one; NULL: nothing was lent to it, or it ran
-                                      on another node */
+                                      on another node. If the books began late, these are empty: opportunistic
+                                      containers from before are those of the application itself */
     struct nm_bytes former_packed; /* owned by this struct */
     char *queue, *type;            /* NULL: not known yet */
     struct nm_yarn_lending_choice choice;
@@ -137,6 +138,8 @@ void nm_lender_save(struct nm_lender *l);
 int nm_lender_persist(void *stage, struct nm_yarn_stored_master *m);
 /* Restores the state. -EBADMSG: nmd has not saved these bytes. */
 int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept);
+/* Begins books for a master that may have registered before. -ENOMEM. */
+int nm_lender_begin_late(struct nm_lender *l);
 /* Drops the state, except the list of the context and the timer. */
 void nm_lender_clear(struct nm_lender *l);
 /* Takes over the books of the attempt before this one. */

@@ -113,7 +113,9 @@ void nm_lender_choose_rule(struct nm_lender *l)
     rule = l->choice.rule;
     if (l->unsaved || nm_lender_needs_distributed(l))
         rule.mode = NM_LEND_OFF;
-    l->m->lends = rule.mode != NM_LEND_OFF && !l->m->context->settings->lending.observes ? l->books : NULL;
+    l->m->lends = NULL;
+    if (rule.mode != NM_LEND_OFF && !l->m->context->settings->lending.observes && !nm_lend_is_late(l->books))
+        l->m->lends = l->books;
     nm_lend_set_rule(l->books, &rule);
 }
 

@@ -278,22 +278,29 @@ static const struct nm_lend *books_of_former(const struct nm_lender *from)
     return nm_lend_figures(from->books).lent == 0 && from->former ? from->former : from->books;
 }
 
+static int copy_former(struct nm_lender *l, const struct nm_lend *books)
+{
+    _cleanup_free_ uint8_t *packed = NULL;
+    size_t size;
+    int r = nm_lend_pack(books, &packed, &size);
+
+    if (r == 0)
+        r = nm_lend_restore((struct nm_bytes){packed, size}, &l->former);
+    if (r < 0)
+        return r;
+    l->former_packed = (struct nm_bytes){STEAL_PTR(packed), size};
+    l->dirty = true;
+    return 0;
+}
+
 /* The books of the former attempt say which of its containers are lent. Without memory, the lender knows nothing of
  * them, as if the former attempt had run on another node. */
 static void take_former(struct nm_lender *l, const struct nm_lender *from)
 {
     const struct nm_lend *books = books_of_former(from);
-    uint8_t *packed;
-    size_t size;
 
-    if (nm_lend_figures(books).lent == 0 || nm_lend_pack(books, &packed, &size) < 0)
-        return;
-    if (nm_lend_restore((struct nm_bytes){packed, size}, &l->former) < 0) {
-        free(packed);
-        return;
-    }
-    l->former_packed = (struct nm_bytes){packed, size};
-    l->dirty = true;
+    if (nm_lend_figures(books).lent > 0 || books == from->former)
+        (void)copy_former(l, books);
 }
 
 void nm_lender_inherit(void *stage, const void *former)
@@ -305,6 +312,17 @@ void nm_lender_inherit(void *stage, const void *former)
     nm_lender_set_queue(l, from->queue);
     nm_lender_set_type(l, from->type);
     l->memory_only = from->memory_only;
+}
+
+int nm_lender_begin_late(struct nm_lender *l)
+{
+    int r = nm_lend_new(&l->books);
+
+    if (r == 0)
+        r = copy_former(l, l->books);
+    if (r == 0)
+        nm_lend_begin_late(l->books);
+    return r;
 }
 
 void nm_lender_clear(struct nm_lender *l)

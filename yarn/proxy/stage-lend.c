@@ -53,7 +53,8 @@ static void lend_close(void *stage)
     nm_lender_free(stage);
 }
 
-/* A state that can't be read must not cost the master its pipeline. Its containers then look opportunistic. */
+/* A state that can't be read must not cost the master its pipeline. Its containers then look opportunistic, and nothing
+ * is lent to it until it registers. */
 static int take_kept(struct nm_lender *l, struct nm_bytes kept)
 {
     int r = nm_lender_restore(l, kept);
@@ -67,20 +68,28 @@ static int take_kept(struct nm_lender *l, struct nm_bytes kept)
     return r;
 }
 
+/* The state of a master that started while nothing could be lent contains no books. Its asks and its opportunistic
+ * containers from that time aren't known, so nothing may be lent to it until it registers. */
+static int make_books(struct nm_lender *l, const struct nm_yarn_stored_master *kept)
+{
+    int r = kept && kept->lending.size > 0 ? take_kept(l, kept->lending) : 0;
+
+    if (r < 0 || l->books)
+        return r;
+    return kept ? nm_lender_begin_late(l) : nm_lend_new(&l->books);
+}
+
 /* The timer fires when the loop runs: then the type of the application is asked for. */
 static int lend_open(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret)
 {
     _cleanup_(nm_lender_freep) struct nm_lender *l = calloc(1, sizeof *l);
-    int r = 0;
+    int r;
 
     if (!l)
         return -ENOMEM;
     l->m = m;
     nm_lender_enlist(l);
-    if (kept && kept->lending.size > 0)
-        r = take_kept(l, kept->lending);
-    if (r == 0 && !l->books)
-        r = nm_lend_new(&l->books);
+    r = make_books(l, kept);
     if (r == 0)
         r = sd_event_add_time_relative(m->context->event, &l->timer, CLOCK_BOOTTIME, 0, 100 * NM_USEC_PER_MSEC,
                                        nm_lender_on_timer, l);
