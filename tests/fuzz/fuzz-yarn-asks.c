@@ -28,11 +28,18 @@ static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struc
                                           .at_usec = *now_usec / 4};
 }
 
+static int64_t lendable(const void *userdata, const char *host, int32_t port)
+{
+    (void)userdata, (void)host;
+    return port % 2 ? 1 << 20 : 0;
+}
+
 static void heartbeat(struct nm_yarn_allocator *a, uint64_t now_usec, bool fill, bool lends, bool measured)
 {
     const struct nm_yarn_alloc_limits limits = {
         .min = {1, 1}, .max = {1 << 20, 64}, .increment = {7, 1}, .per_heartbeat = -1, .fill = fill,
-        .queue_length = 100, .window_usec = 10, .lends = lends, .lends_to_unknown = !measured};
+        .queue_length = 100, .window_usec = 10, .lends = lends, .lends_to_unknown = !measured,
+        .lendable = lendable};
     uint64_t before = nm_yarn_allocator_figures(a).outstanding;
     const struct nm_yarn_placement *placed;
     size_t n;
@@ -47,7 +54,8 @@ static void heartbeat(struct nm_yarn_allocator *a, uint64_t now_usec, bool fill,
     if (n > NM_YARN_ALLOC_HEARTBEAT_MAX || nm_yarn_allocator_figures(a).outstanding != before - n)
         abort();
     for (size_t i = 0; i < n; i++)
-        if (placed[i].node->host[0] == 'c' || placed[i].size.memory_mib < 1 || placed[i].size.memory_mib > 1 << 20 ||
+        if (placed[i].node->host[0] == 'c' || (lends && placed[i].node->port % 2 == 0) ||
+            placed[i].size.memory_mib < 1 || placed[i].size.memory_mib > 1 << 20 ||
             placed[i].size.vcores < 1 || placed[i].size.vcores > 64)
             abort();
 }

@@ -199,7 +199,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"node\":\"n:1\",\"rule\":\"any\",\"memory_bytes\":1," \
     "\"vcores\":1,\"priority\":20,\"request_id\":-1,\"listed\":1,\"position\":1,\"passed\":{\"blacklisted\":0," \
     "\"other_partition\":0,\"elsewhere\":0,\"used\":0,\"full\":0,\"busier\":0,\"other_kind\":0,\"unanswered\":0," \
-    "\"not_admitting\":0,\"no_memory\":0,\"less_memory\":0},\"hosts\":0,\"racks\":0," \
+    "\"not_admitting\":0,\"no_memory\":0,\"less_memory\":0,\"lent_limit\":0},\"hosts\":0,\"racks\":0," \
     "\"waited_usec\":0,\"realtime_usec\":1,\"summary\":\"s\",\"explanation\":\"e\"}"
 
 /* Returns the answers of Hadoop's REST interface, built in the same way as in yarn/. */

@@ -63,10 +63,11 @@ struct fixture {
     struct nm_yarn_alloc_measure measures[N_HOSTS];
     uint64_t counted_usec[N_HOSTS]; /* time of the measurement to which `claimed_mib` belongs */
     int64_t claimed_mib[N_HOSTS];
+    int64_t lent_mib[N_HOSTS], lent_most_mib; /* lent_most_mib: limit on each node */
 };
 
 struct totals {
-    uint64_t placed[NM_YARN_ALLOC_N_RULES], second_on_host, restored, full, lent, refused_lent, waits;
+    uint64_t placed[NM_YARN_ALLOC_N_RULES], second_on_host, restored, full, lent, refused_lent, waits, full_of_lent;
 };
 static struct totals totals;
 
@@ -208,8 +209,18 @@ static void new_list(struct fixture *w)
     CHECK(w, nm_yarn_allocator_set_nodes(w->twin, nodes, n) == 0);
 }
 
+static int64_t lendable(const void *userdata, const char *host, int32_t port)
+{
+    const struct fixture *w = userdata;
+
+    CHECK(w, port == 45454);
+    return w->lent_most_mib - w->lent_mib[host[1] - '0'];
+}
+
 static void new_limits(struct fixture *w)
 {
+    memset(w->lent_mib, 0, sizeof w->lent_mib); /* the lent containers have ended */
+    w->lent_most_mib = 1024 * (int64_t)random_number(w, 8);
     w->limits = (struct nm_yarn_alloc_limits){
         .min = {1024, 1},
         .max = {4096, 4},
@@ -220,6 +231,8 @@ static void new_limits(struct fixture *w)
         .window_usec = 1500000,
         .lends = one_in(w, 3),
         .lends_to_unknown = one_in(w, 2),
+        .lendable = one_in(w, 2) ? lendable : NULL,
+        .userdata = w,
     };
     nm_yarn_allocator_set_limits(w->a, &w->limits);
     nm_yarn_allocator_set_limits(w->twin, &w->limits);
@@ -301,6 +314,8 @@ static bool may_be_lent(const struct fixture *w, int h, size_t k)
 {
     const struct nm_yarn_alloc_measure *m = &w->measures[h];
 
+    if (w->limits.lendable && w->lent_mib[h] + keys[k].normal.memory_mib > w->lent_most_mib)
+        return false;
     return m->kind != NM_YARN_ALLOC_OTHER && !would_wait(w, h, k) &&
            (is_fresh(w, h) || (!m->awaited && w->limits.lends_to_unknown));
 }
@@ -367,10 +382,13 @@ static void check_placement(const struct fixture *w, size_t k, const struct list
     CHECK(w, !w->limits.lends || !is_fresh(w, l->host) ||
                  (w->measures[l->host].admits &&
                   w->claimed_mib[l->host] + p->size.memory_mib <= w->measures[l->host].unused_memory_mib));
+    CHECK(w, !w->limits.lends || !w->limits.lendable ||
+                 w->lent_mib[l->host] + p->size.memory_mib <= w->lent_most_mib);
     CHECK(w, w->used[l->host] == 0 || w->limits.fill || rule == NM_YARN_ALLOC_NODE_LOCAL);
     totals.second_on_host += w->used[l->host] > 0;
     totals.lent += w->limits.lends;
     totals.waits += would_wait(w, l->host, k);
+    totals.full_of_lent += p->why.skipped[NM_YARN_SKIP_LENT_LIMIT];
     totals.placed[rule]++;
 }
 
@@ -381,6 +399,8 @@ static void take(struct fixture *w, size_t k, const struct listed *l, int rule)
     w->used[l->host]++;
     CHECK(w, w->n_placed[l->host] < 4096);
     w->claimed_mib[l->host] += keys[k].normal.memory_mib;
+    if (w->limits.lends)
+        w->lent_mib[l->host] += keys[k].normal.memory_mib;
     w->placed_mib[l->host][w->n_placed[l->host]] = keys[k].normal.memory_mib;
     w->placed_usec[l->host][w->n_placed[l->host]++] = w->now_usec;
     if (--want->count == 0) {
@@ -514,13 +534,15 @@ int main(int argc, char **argv)
         history(seed + i);
     printf("%llu histories: %llu node-local, %llu rack-local, %llu anywhere; %llu beside another on a host; "
            "%llu times a queue was full; %llu restores; %llu lent; %llu times no node for a lent one; %llu where "
-           "they would wait\n",
+           "they would wait; %llu nodes with as much lent memory as is allowed\n",
            (unsigned long long)n, (unsigned long long)totals.placed[NM_YARN_ALLOC_NODE_LOCAL],
            (unsigned long long)totals.placed[NM_YARN_ALLOC_RACK_LOCAL],
            (unsigned long long)totals.placed[NM_YARN_ALLOC_ANY], (unsigned long long)totals.second_on_host,
            (unsigned long long)totals.full, (unsigned long long)totals.restored, (unsigned long long)totals.lent,
-           (unsigned long long)totals.refused_lent, (unsigned long long)totals.waits);
+           (unsigned long long)totals.refused_lent, (unsigned long long)totals.waits,
+           (unsigned long long)totals.full_of_lent);
     /* Fails if the histories didn't cover each of these cases. */
     return n >= 100 && (!totals.placed[0] || !totals.placed[1] || !totals.placed[2] || !totals.second_on_host ||
-                        !totals.full || !totals.restored || !totals.lent || !totals.refused_lent || !totals.waits);
+                        !totals.full || !totals.restored || !totals.lent || !totals.refused_lent || !totals.waits ||
+                        !totals.full_of_lent);
 }

@@ -631,6 +631,40 @@ static void test_containers_that_are_not_lent_are_placed_as_without_lending(void
     assert_int_equal(outstanding(w), 3);
 }
 
+static int64_t lendable(const void *userdata, const char *host, int32_t port)
+{
+    const int64_t *six_mib = userdata;
+
+    assert_int_equal(port, strcmp(host, "one") == 0 ? 4501 : strcmp(host, "two") == 0 ? 4502 : 4503);
+    return strcmp(host, "six") == 0 ? *six_mib : strcmp(host, "two") == 0 ? 1023 : -1;
+}
+
+/* The first heartbeat already keeps the limit, although all nodes have room for all containers. */
+static void test_the_memory_that_is_lent_on_a_node_is_limited(void **state)
+{
+    struct nm_yarn_alloc_limits limits = usual;
+    struct fixture *w = *state;
+    int64_t six_mib = 2048;
+
+    limits.lends = limits.fill = true;
+    limits.lendable = lendable;
+    limits.userdata = &six_mib;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    for (size_t i = 0; i < 3; i++)
+        tell(w, i, 8192);
+    ask(w, 5, "*");
+    ask(w, 5, "one");
+    assert_int_equal(measured_beat(w), 2);
+    at(w, 0, "six", NM_YARN_ALLOC_ANY);
+    at(w, 1, "six", NM_YARN_ALLOC_ANY);
+    assert_int_equal(w->placed[0].why.skipped[NM_YARN_SKIP_LENT_LIMIT], 2);
+    six_mib = 0;
+    assert_int_equal(measured_beat(w), 0);
+    limits.lends = false;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    assert_int_equal(measured_beat(w), 3);
+}
+
 static void test_an_old_measurement_is_not_used(void **state)
 {
     struct fixture *w = *state;
@@ -753,6 +787,7 @@ int main(void)
         TEST(test_a_new_measurement_does_not_include_the_newest_placements),
         TEST(test_a_lent_container_is_placed_only_on_nodes_that_run_nmd),
         TEST(test_containers_that_are_not_lent_are_placed_as_without_lending),
+        TEST(test_the_memory_that_is_lent_on_a_node_is_limited),
         TEST(test_an_old_measurement_is_not_used),
         TEST(test_a_new_list_of_nodes_keeps_the_measurements),
         TEST(test_a_full_table_of_asks_can_be_restored),

@@ -266,6 +266,33 @@ static void test_the_memory_of_an_application_is_limited(void **state)
     lend_tear_down(&l);
 }
 
+/* Where the node of the master places the containers, the first call already keeps the limit of a node. The
+ * ResourceManager's smallest container has 1024 MiB. */
+static void test_the_memory_on_a_node_is_limited(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, true, "all");
+    l.w.settings.lending.node_max_mib = 2100;
+    l.w.settings.fill_nodes = true;
+    l.w.settings.queue_max_length = 10;
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 5);
+    (void)lend_call(&l);
+    lend_tell_room(&l, TOKENS_HOST, 8192, true);
+    (void)lend_call(&l);
+    assert_int_equal(l.w.placed, 2);
+    assert_string_equal(lend_seen(&l), "-1 G, -2 G");
+    lend_end(&l, -1, 0, "ok");
+    (void)lend_call(&l);
+    assert_int_equal(l.w.placed, 0);
+    (void)lend_call(&l);
+    assert_int_equal(l.w.placed, 1);
+    assert_string_equal(lend_seen(&l), "-3 G");
+    lend_tear_down(&l);
+}
+
 /* The limit of a queue holds for all masters of the node together. */
 static void test_the_memory_of_a_queue_is_limited(void **state)
 {
@@ -665,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_lent_containers_are_placed_by_the_node),
         cmocka_unit_test(test_opportunistic_containers_of_the_master_do_not_wait_for_answers),
         cmocka_unit_test(test_the_memory_of_an_application_is_limited),
+        cmocka_unit_test(test_the_memory_on_a_node_is_limited),
         cmocka_unit_test(test_the_memory_of_a_queue_is_limited),
         cmocka_unit_test(test_nothing_is_lent_for_a_while_after_a_preemption),
         cmocka_unit_test(test_nothing_is_lent_while_a_lent_container_waits),

@@ -95,6 +95,7 @@ struct nm_yarn_candidate {
     struct nm_yarn_alloc_measure measure;
     bool is_fresh;       /* the measurement may be used in this heartbeat */
     int64_t claimed_mib; /* memory of placements that the measurement may not include */
+    int64_t lendable_mib; /* memory that may still be lent on the node in this heartbeat */
 };
 
 struct nm_yarn_candidates {
@@ -117,13 +118,13 @@ void nm_yarn_candidates_mark_racks(const struct nm_yarn_candidates *nodes, const
 
 /* Starts a heartbeat. */
 void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *blacklist,
-                              uint64_t window_usec, uint64_t now_usec);
+                              const struct nm_yarn_alloc_limits *limits, uint64_t now_usec);
 /* Returns how many more containers may be placed on the node in this heartbeat; -1: unknown. */
 int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length);
 /* Returns the unused memory that is left on the node; -1: unknown. */
 int64_t nm_yarn_candidate_unused_mib(const struct nm_yarn_candidate *node);
 /* Counts a container that was placed on the node in the current heartbeat. */
-void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib);
+void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib, bool is_lent);
 /* Replaces the node's measurement. */
 void nm_yarn_candidate_measure(struct nm_yarn_candidate *node, const struct nm_yarn_alloc_measure *measure,
                                uint64_t window_usec, uint64_t now_usec);
@@ -132,6 +133,8 @@ void nm_yarn_candidate_measure(struct nm_yarn_candidate *node, const struct nm_y
 
 /* Returns the size of a container for an ask of this size. */
 struct nm_yarn_alloc_size nm_yarn_normal_size(const struct nm_yarn_alloc_limits *l, struct nm_yarn_alloc_size size);
+/* Returns whether the containers of an ask are lent. */
+bool nm_yarn_ask_is_lent(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_ask_entry *ask);
 
 /* Chooses the node for the next container of one ask, and determines the rule by which the node was chosen. Returns
  * NULL if no node can take the container in this heartbeat. Fills *ret_why, except for the time that the ask has

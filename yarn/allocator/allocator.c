@@ -108,7 +108,7 @@ static bool place_container(struct nm_yarn_allocator *a, size_t i, uint64_t now_
         .request_id = ask->request_id,
         .why = why,
     };
-    nm_yarn_candidate_charge(node, ret->size.memory_mib);
+    nm_yarn_candidate_charge(node, ret->size.memory_mib, nm_yarn_ask_is_lent(&a->limits, ask));
     a->placed_by_rule[why.rule]++;
     *gone = nm_yarn_ask_table_charge(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
                                      why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);
@@ -162,7 +162,7 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
 
     if (r < 0)
         return r;
-    nm_yarn_candidates_begin(&a->nodes, &a->blacklist, a->limits.window_usec, now_usec);
+    nm_yarn_candidates_begin(&a->nodes, &a->blacklist, &a->limits, now_usec);
     for (size_t i = 0; i < a->asks.n; i++)
         a->asks.list[i]->stuck = false;
     do {

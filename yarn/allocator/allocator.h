@@ -29,7 +29,8 @@
  * room is known, a container that doesn't fit is placed there only if no other node can take it, because it would wait
  * in the node's queue. A container that is lent (limits.lends) is not placed there at all: it should use memory that is
  * unused now, and its master doesn't know that it may wait. For the same reason, a lent container is placed only on
- * nodes that run nmd: other NodeManagers start opportunistic containers only in room that is not allocated.
+ * nodes that run nmd: other NodeManagers start opportunistic containers only in room that is not allocated. The memory
+ * that is lent on one node can be limited (limits.lendable); the containers of a heartbeat count at once.
  *
  * The limits below restrict the memory that one master can use, and the time that a heartbeat takes.
  */
@@ -111,7 +112,10 @@ struct nm_yarn_alloc_limits {
     bool lends;           /* the containers are lent to their application, unless is_own() returns true */
     /* With lends: whether the application itself asks for opportunistic containers with this key. NULL: it doesn't. */
     bool (*is_own)(const void *userdata, int32_t priority, int64_t request_id);
-    const void *userdata; /* of is_own */
+    /* With lends: the memory in MiB that may still be lent to the application on this node. Is called for each node at
+     * the start of a heartbeat. NULL: no limit. */
+    int64_t (*lendable)(const void *userdata, const char *host, int32_t port);
+    const void *userdata; /* of is_own and lendable */
     bool lends_to_unknown; /* with lends: a node whose room isn't known may get containers, unless its answer is awaited
                               or it is known that it doesn't run nmd */
 };
@@ -136,6 +140,7 @@ enum nm_yarn_skip_reason {
     NM_YARN_SKIP_NOT_ADMITTING, /* the node starts no opportunistic containers at present, as it has reported */
     NM_YARN_SKIP_NO_MEMORY,     /* the node has too little unused memory for the container, as it has reported */
     NM_YARN_SKIP_LESS_MEMORY,   /* the node has less unused memory than the chosen node, or unknown unused memory */
+    NM_YARN_SKIP_LENT_LIMIT,    /* the limit of memory that is lent on the node leaves too little for the container */
     NM_YARN_N_SKIP_REASONS,
 };
 

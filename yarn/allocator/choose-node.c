@@ -24,6 +24,11 @@ struct nm_yarn_alloc_size nm_yarn_normal_size(const struct nm_yarn_alloc_limits 
     };
 }
 
+bool nm_yarn_ask_is_lent(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_ask_entry *ask)
+{
+    return l->lends && !(l->is_own && l->is_own(l->userdata, ask->priority, ask->request_id));
+}
+
 /* ---- nodes -------------------------------------------------------------------------------------- */
 
 struct view {
@@ -77,6 +82,8 @@ static enum nm_yarn_skip_reason why_not(const struct view *v, const struct nm_ya
         return NM_YARN_SKIP_OTHER_KIND;
     if (v->is_lent && is_unanswered(v, node))
         return NM_YARN_SKIP_UNANSWERED;
+    if (v->is_lent && node->lendable_mib < v->memory_mib)
+        return NM_YARN_SKIP_LENT_LIMIT;
     room = nm_yarn_candidate_room(node, v->limits->fill ? v->limits->queue_length : 0);
     if (v->rule != NM_YARN_ALLOC_NODE_LOCAL && node->used > 0 && (!v->limits->fill || room < 0))
         return NM_YARN_SKIP_USED;
@@ -141,8 +148,7 @@ struct nm_yarn_candidate *nm_yarn_choose_candidate(const struct nm_yarn_candidat
 
     v.ask = ask;
     v.limits = limits;
-    v.is_lent = limits->lends &&
-                !(limits->is_own && limits->is_own(limits->userdata, ask->priority, ask->request_id));
+    v.is_lent = nm_yarn_ask_is_lent(limits, ask);
     v.memory_mib = nm_yarn_normal_size(limits, ask->size).memory_mib;
     for (enum nm_yarn_alloc_rule rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++) {
         struct nm_yarn_candidate *best;

@@ -197,17 +197,23 @@ static uint64_t quarter_of(uint64_t now_usec, uint64_t window_usec)
     return now_usec / NM_MAX(window_usec / (NM_YARN_RECENT_QUARTERS - 1), UINT64_C(1));
 }
 
-void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *blacklist,
-                              uint64_t window_usec,
-                              uint64_t now_usec)
+static int64_t lendable_mib(const struct nm_yarn_alloc_limits *limits, const struct nm_yarn_candidate *node)
 {
-    uint64_t quarter = quarter_of(now_usec, window_usec);
+    return limits->lends && limits->lendable ? limits->lendable(limits->userdata, node->is.host, node->is.port)
+                                             : INT64_MAX;
+}
+
+void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *blacklist,
+                              const struct nm_yarn_alloc_limits *limits, uint64_t now_usec)
+{
+    uint64_t quarter = quarter_of(now_usec, limits->window_usec);
 
     for (size_t i = 0; i < nodes->n; i++) {
         struct nm_yarn_candidate *node = &nodes->list[i];
 
         node->used = 0;
         node->blacklisted = nm_yarn_ask_names_find(blacklist, node->is.host) != NULL;
+        node->lendable_mib = lendable_mib(limits, node);
         advance_quarter(&node->recent, quarter);
         node->is_fresh = node->measure.measured && now_usec >= node->measure.at_usec &&
                          now_usec - node->measure.at_usec < NM_YARN_ALLOC_FRESH_USEC;
@@ -243,7 +249,7 @@ int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t que
     return NM_MAX(room, (int64_t)0);
 }
 
-void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib)
+void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib, bool is_lent)
 {
     const size_t i = node->recent.quarter % NM_YARN_RECENT_QUARTERS;
 
@@ -251,4 +257,6 @@ void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib
     node->recent.count[i]++;
     node->recent.memory_mib[i] += NM_MIN(memory_mib, MEMORY_MIB_MAX);
     node->claimed_mib += NM_MIN(memory_mib, MEMORY_MIB_MAX);
+    if (is_lent)
+        node->lendable_mib -= memory_mib;
 }

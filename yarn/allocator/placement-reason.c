@@ -20,6 +20,7 @@ static const struct skip_words {
     [NM_YARN_SKIP_NOT_ADMITTING] = {"not_admitting", "where no opportunistic container was started at that time"},
     [NM_YARN_SKIP_NO_MEMORY] = {"no_memory", "with too little unused memory"},
     [NM_YARN_SKIP_LESS_MEMORY] = {"less_memory", "with less, or unknown, unused memory"},
+    [NM_YARN_SKIP_LENT_LIMIT] = {"lent_limit", "where no more memory may be lent to the application"},
 };
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule)

@@ -166,3 +166,10 @@ size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t 
             ret[done++] = l->by_age[i]->is.id;
     return done;
 }
+
+int64_t nm_lend_memory_on(const struct nm_lend *l, const char *host, int32_t port)
+{
+    const struct nm_lend_place *node = nm_lend_nodes_find(l, host, port);
+
+    return node ? node->lent_memory_mib : 0;
+}

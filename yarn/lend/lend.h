@@ -220,6 +220,9 @@ size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend
 size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
                              size_t n);
 
+/* Returns the memory in MiB that is lent on that node. */
+int64_t nm_lend_memory_on(const struct nm_lend *l, const char *host, int32_t port);
+
 /* Notes the version of a lent container that the master itself has updated, for example to another size. Returns
  * whether it is lent. */
 bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);

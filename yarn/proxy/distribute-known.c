@@ -132,7 +132,18 @@ static int32_t queue_length(const struct nm_distribute *d)
 /* Containers that the master itself asks for as opportunistic ones are placed as without lending. */
 static bool is_own(const void *userdata, int32_t priority, int64_t request_id)
 {
-    return !nm_lend_is_asked(userdata, &(struct nm_lend_key){priority, request_id});
+    const struct nm_distribute *d = userdata;
+
+    return !nm_lend_is_asked(d->m->lends, &(struct nm_lend_key){priority, request_id});
+}
+
+/* The books contain all containers of earlier calls: the master repeats a call whose answer was lost, and gets the same
+ * containers again. */
+static int64_t lendable(const void *userdata, const char *host, int32_t port)
+{
+    const struct nm_distribute *d = userdata;
+
+    return d->m->context->settings->lending.node_max_mib - nm_lend_memory_on(d->m->lends, host, port);
 }
 
 void nm_distribute_check_queues(struct nm_distribute *d)
@@ -140,7 +151,8 @@ void nm_distribute_check_queues(struct nm_distribute *d)
     d->limits.queue_length = queue_length(d);
     d->limits.lends = d->m->lends != NULL;
     d->limits.is_own = is_own;
-    d->limits.userdata = d->m->lends;
+    d->limits.lendable = d->m->context->settings->lending.node_max_mib >= 0 ? lendable : NULL;
+    d->limits.userdata = d;
     d->limits.lends_to_unknown = d->m->context->settings->lending.central;
     nm_yarn_allocator_set_limits(d->allocator, &d->limits);
 }
