@@ -139,6 +139,41 @@ static void test_the_token_of_a_promotion_is_taken_to_the_node(void **state)
     lend_tear_down(&l);
 }
 
+/* The attempt ends while the node can't be reached, once with the call to the node in progress. The next attempt takes
+ * the token to the node, also after a restart of nmd. */
+static void test_the_next_attempt_takes_the_token_to_the_node(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned in_progress = 0; in_progress < 2; in_progress++) {
+        lend_set_up(&l, false, "all");
+        lend_one(&l);
+        l.refuses_calls = in_progress ? 0 : -EHOSTUNREACH;
+        l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1};
+        (void)lend_call(&l);
+        assert_int_equal(l.updates, 1);
+        l.refuses_calls = 0;
+        lend_launch(&l, 2);
+        assert_int_equal(l.lender->n_updates, 1);
+        lend_run_until(&l, &l.updates, 2);
+        assert_int_equal(l.updated_number, 2);
+        assert_string_equal(l.updated_host, TOKENS_HOST);
+        assert_string_equal(l.updated_token, "new token");
+        lend_restart(&l);
+        lend_run_until(&l, &l.updates, 3);
+        if (in_progress) {
+            lend_tell_update(&l, 0);
+        } else { /* the node preempts the container before it has the token */
+            l.ended[l.n_ended++] = (struct lend_end){.number = 2, .status = -108, .diagnostics = "x", .attempt = 1};
+            (void)lend_call(&l);
+            assert_string_equal(lend_seen(&l), "; ended 2 -102 G Lent by nmd: x");
+        }
+        assert_int_equal(l.lender->n_updates, 0);
+        lend_tear_down(&l);
+    }
+}
+
 /* The ResourceManager's answer says that the container has ended, so its node isn't called any more. With
  * auto-update.containers the answer may lack the token. The node may have preempted the container before it knew of the
  * promotion. */
@@ -223,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_no_promotion_without_known_room),
         cmocka_unit_test(test_vcores_count_only_if_the_scheduler_counts_them),
         cmocka_unit_test(test_the_token_of_a_promotion_is_taken_to_the_node),
+        cmocka_unit_test(test_the_next_attempt_takes_the_token_to_the_node),
         cmocka_unit_test(test_a_promoted_container_ends),
         cmocka_unit_test(test_a_promotion_is_asked_for_again),
         cmocka_unit_test(test_errors_of_promotions_are_hidden),

@@ -205,13 +205,14 @@ static void show_end(struct nm_stage_call *c, Masters__Ended *m)
         m->diagnostics = text;
 }
 
-/* Handles an end. Returns whether the master sees it. */
+/* Handles an end. Returns whether the master sees it. These books don't know the containers that were promoted for the
+ * attempt before, but the lender has their updates. */
 static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ended *m)
 {
     const bool preempted = m->exit_status == EXIT_KILLED_BY_SCHEDULER;
     struct nm_yarn_container_id id;
     char text[NM_YARN_ID_SIZE];
-    bool is_new;
+    bool is_new, has_update;
 
     if (!nm_yarn_is_container(m->id))
         return true;
@@ -219,8 +220,9 @@ static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ende
     if (nm_lender_is_hidden(l, &id, true))
         return false;
     is_new = nm_lend_is_lent(l->books, &id);
+    has_update = nm_lender_find_update(l, &id);
     nm_lender_drop_update(l, &id);
-    if (!nm_lend_ended(l->books, &id, preempted, nm_realtime_usec()))
+    if (!nm_lend_ended(l->books, &id, preempted, nm_realtime_usec()) && !has_update)
         return true;
     if (is_new && preempted)
         nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",

@@ -142,7 +142,7 @@ int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept);
 int nm_lender_begin_late(struct nm_lender *l);
 /* Drops the state, except the list of the context and the timer. */
 void nm_lender_clear(struct nm_lender *l);
-/* Takes over the books of the attempt before this one. */
+/* Takes over the books and the updates of the attempt before this one. */
 void nm_lender_inherit(void *stage, const void *former);
 struct nm_lender *nm_lender_free(struct nm_lender *l);
 NM_DEFINE_CLEANUP(struct nm_lender *, nm_lender_free)

@@ -303,12 +303,25 @@ static void take_former(struct nm_lender *l, const struct nm_lender *from)
         (void)copy_former(l, books);
 }
 
+/* The former attempt can't finish its updates: it ends. If the containers outlive it, their nodes still need the new
+ * tokens, which are valid for each attempt of the application. Without the update, a node goes on treating a container
+ * as opportunistic that the ResourceManager counts as guaranteed. */
+static void take_former_updates(struct nm_lender *l, const struct nm_lender *from)
+{
+    for (size_t i = 0; i < from->n_updates; i++) {
+        const struct nm_lender_update *u = &from->updates[i];
+
+        (void)nm_lender_add_update(l, &u->id, u->host, u->port, u->token); /* without memory, the update is lost */
+    }
+}
+
 void nm_lender_inherit(void *stage, const void *former)
 {
     const struct nm_lender *from = former;
     struct nm_lender *l = stage;
 
     take_former(l, from);
+    take_former_updates(l, from);
     nm_lender_set_queue(l, from->queue);
     nm_lender_set_type(l, from->type);
     l->memory_only = from->memory_only;
