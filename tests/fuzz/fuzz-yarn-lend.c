@@ -79,6 +79,8 @@ static void take_answer(struct nm_lend *l, uint8_t byte, uint64_t now_usec)
         abort();
     if (byte & 64)
         nm_lend_set_running(l, &g.id, true);
+    else if (nm_lend_set_unknown(l, &g.id, now_usec) && nm_lend_is_lent(l, &g.id))
+        abort();
     if (nm_lend_next_promotion(l, &room.guaranteed_free, now_usec, &p) > 0 && byte & 8)
         (void)nm_lend_promoted(l, &p.id, 1, now_usec);
     if (byte & 16)
@@ -95,8 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     check(l);
     for (size_t i = 0; i < size && i < 64; i++) {
-        make_call(l, data[i], 1000 * i);
-        take_answer(l, data[size - 1 - i], 1000 * i);
+        make_call(l, data[i], 50 * NM_USEC_PER_SEC * i);
+        take_answer(l, data[size - 1 - i], 50 * NM_USEC_PER_SEC * i);
     }
     check(l);
     nm_lend_free(l);

@@ -28,6 +28,8 @@ struct container {
     bool was_lent, lent; /* lent: now */
     bool running, queued, promoting; /* promoting: the ResourceManager knows of it */
     uint64_t lent_usec;
+    bool lost; /* the restarted ResourceManager and the node don't know it */
+    uint64_t lost_usec; /* when the node said so first */
 };
 
 struct message {

@@ -129,7 +129,8 @@ void lend_tell_type(struct lend_fixture *l, const char *type)
     cb(pending.type_data, type ? 0 : -EHOSTUNREACH, &a);
 }
 
-void lend_tell_room(struct lend_fixture *l, const char *host, int64_t memory_mib, bool running)
+static void tell_states(struct lend_fixture *l, const char *host, int64_t memory_mib,
+                        enum nm_peer_container_state state)
 {
     enum nm_peer_container_state states[NM_ARRAY_SIZE(pending.asked)];
     const struct nm_peer_room room = {
@@ -140,9 +141,19 @@ void lend_tell_room(struct lend_fixture *l, const char *host, int64_t memory_mib
     assert_non_null(cb);
     assert_string_equal(l->asked_host, host);
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
-        states[i] = running ? NM_PEER_CONTAINER_RUNNING : NM_PEER_CONTAINER_QUEUED;
+        states[i] = state;
     pending.room_cb = NULL;
     cb(pending.room_data, host, pending.asked_port, memory_mib < 0 ? -EHOSTUNREACH : 0, &room);
+}
+
+void lend_tell_room(struct lend_fixture *l, const char *host, int64_t memory_mib, bool running)
+{
+    tell_states(l, host, memory_mib, running ? NM_PEER_CONTAINER_RUNNING : NM_PEER_CONTAINER_QUEUED);
+}
+
+void lend_tell_unknown(struct lend_fixture *l, const char *host)
+{
+    tell_states(l, host, 0, NM_PEER_CONTAINER_UNKNOWN);
 }
 
 bool lend_has_room_question(const struct lend_fixture *l)

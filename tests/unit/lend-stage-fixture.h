@@ -102,6 +102,7 @@ void lend_restart(struct lend_fixture *l);
 /* Results of calls to others. */
 void lend_tell_type(struct lend_fixture *l, const char *type);
 void lend_tell_room(struct lend_fixture *l, const char *host, int64_t memory_mib, bool running);
+void lend_tell_unknown(struct lend_fixture *l, const char *host); /* the node knows none of the containers */
 bool lend_has_room_question(const struct lend_fixture *l);
 void lend_tell_update(struct lend_fixture *l, int error);
 /* Runs the loop until `*counter` has at least this value. */

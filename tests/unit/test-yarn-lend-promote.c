@@ -368,6 +368,75 @@ static void a_container_on_a_node_without_a_usable_name_is_not_promoted(void **s
     assert_int_equal(figures(w).lent, 5);
 }
 
+/* ---- containers that their nodes don't know ----------------------------------------------------- */
+
+static bool set_unknown(struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_set_unknown(w->l, &id, w->now_usec);
+}
+
+/* Returns whether the container counts as ended after answers at these intervals. */
+static bool stays_unknown(struct fixture *w, int64_t number, unsigned n, uint64_t usec)
+{
+    bool ended_so = set_unknown(w, number);
+
+    for (; n > 0 && !ended_so; n--) {
+        w->now_usec += usec;
+        ended_so = set_unknown(w, number);
+    }
+    return ended_so;
+}
+
+/* The master may launch it later, and the ResourceManager knows it. */
+static void without_a_registration_an_unknown_container_stays_lent(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_false(stays_unknown(w, 1, 100, SECONDS(60)));
+    assert_false(set_unknown(w, 9));
+}
+
+static void after_a_registration_an_unknown_container_ends_after_2_minutes(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_history h;
+    const struct nm_yarn_container_id id = id_of(1);
+
+    (void)stays_unknown(w, 1, 1, SECONDS(60)); /* that was before */
+    nm_lend_registered(w->l);
+    assert_false(stays_unknown(w, 1, 10, SECONDS(90) + 1)); /* too far apart */
+    assert_false(stays_unknown(w, 1, 2, SECONDS(60) - 1));
+    restart(w);
+    assert_false(stays_unknown(w, 1, 1, SECONDS(90)));
+    w->now_usec += SECONDS(30);
+    assert_true(set_unknown(w, 1));
+    assert_false(set_unknown(w, 1));
+    assert_int_equal(figures(w).lent, 2);
+    assert_int_equal(figures(w).ended, 1);
+    assert_true(nm_lend_find_history(w->l, &id, &h));
+    assert_int_equal(h.ended_usec, w->now_usec);
+    assert_true(ended(w, 1)); /* it did exist: its end is still that of a lent container */
+    assert_int_equal(figures(w).preempted, 0);
+}
+
+/* The node registers its containers with the ResourceManager, which then reports their ends. */
+static void a_container_that_was_reported_since_the_registration_stays_lent(void **state)
+{
+    struct fixture *w = *state;
+    const struct nm_lend_grant g = opportunistic(2);
+
+    nm_lend_registered(w->l);
+    assert_false(stays_unknown(w, 1, 2, SECONDS(50)));
+    set_running(w, 1, false);
+    assert_int_equal(nm_lend_adopt(w->l, &g, w->now_usec), 0);
+    restart(w);
+    assert_false(stays_unknown(w, 1, 10, SECONDS(60)));
+    assert_false(stays_unknown(w, 2, 10, SECONDS(60)));
+    assert_true(stays_unknown(w, 3, 10, SECONDS(60)));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, lend_fixture_tear_down)
 
 int main(void)
@@ -392,6 +461,9 @@ int main(void)
         TEST(the_containers_of_a_node_are_listed),
         TEST(the_room_of_the_newest_256_nodes_is_kept),
         TEST(a_container_on_a_node_without_a_usable_name_is_not_promoted),
+        TEST(without_a_registration_an_unknown_container_stays_lent),
+        TEST(after_a_registration_an_unknown_container_ends_after_2_minutes),
+        TEST(a_container_that_was_reported_since_the_registration_stays_lent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@
 static const char *const hosts[N_HOSTS] = {"one", "two", "three"};
 
 static struct totals {
-    uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused;
+    uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused, given_up;
 } totals;
 
 static struct nm_yarn_container_id id_of(int c)
@@ -239,6 +239,17 @@ static void plan(struct fixture *w)
     check_limits(w, asked_mib);
 }
 
+/* The books may give up a lost container, but not before they have been told for two minutes that it is lost. */
+static void tell_of_lost(struct fixture *w, struct container *c, const struct nm_yarn_container_id *id)
+{
+    c->lost_usec = c->lost_usec > 0 ? c->lost_usec : w->now_usec;
+    if (!nm_lend_set_unknown(w->l, id, w->now_usec))
+        return;
+    CHECK(w, w->now_usec - c->lost_usec >= SECONDS(120));
+    c->lent = false;
+    totals.given_up++;
+}
+
 static void tell_of_nodes(struct fixture *w)
 {
     for (int h = 0; h < N_HOSTS; h++) {
@@ -251,6 +262,10 @@ static void tell_of_nodes(struct fixture *w)
     for (int c = 0; c < w->n_containers; c++) {
         const struct nm_yarn_container_id id = id_of(c);
 
+        if (w->containers[c].lent && w->containers[c].lost) {
+            tell_of_lost(w, &w->containers[c], &id);
+            continue;
+        }
         if (!w->containers[c].lent || !one_in(w, 3))
             continue;
         w->containers[c].running = !one_in(w, 6);
@@ -435,12 +450,20 @@ static void restart_resource_manager(struct fixture *w)
     nm_lend_registered(w->l);
     w->m.id = 0;
     w->handled_id = -1;
+    for (int c = 0; c < w->n_containers; c++)
+        w->containers[c].lost |= w->containers[c].lent && !w->containers[c].running && !w->containers[c].queued &&
+                                 one_in(w, 2);
     for (int k = 0; k < N_KEYS; k++) {
         w->waits[k] = w->surplus[k] = w->unseen[k] = 0;
         w->m.must_ask[k] = w->m.needs[k] > 0;
         w->touched[k] = false;
     }
     totals.registrations++;
+    for (int i = 0; i < 5; i++) { /* time for the books to give up lost containers */
+        tell_of_nodes(w);
+        good_call(w);
+        w->now_usec += SECONDS(40);
+    }
 }
 
 /* Without room and without lost calls, the ResourceManager gets the asks as the books have them. */
@@ -548,10 +571,12 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < n; i++)
         history(seed + i);
     printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "
-           "%llu answers repeated, %llu restarts, %llu registrations\n",
+           "%llu answers repeated, %llu restarts, %llu registrations; "
+           "%llu given up\n",
            (unsigned long long)n, (unsigned long long)totals.calls, (unsigned long long)totals.shown,
            (unsigned long long)totals.guaranteed, (unsigned long long)totals.released,
            (unsigned long long)totals.promoted, (unsigned long long)totals.lost, (unsigned long long)totals.repeated,
-           (unsigned long long)totals.restarts, (unsigned long long)totals.registrations);
+           (unsigned long long)totals.restarts, (unsigned long long)totals.registrations,
+           (unsigned long long)totals.given_up);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The promotions of the stage that lends: when they are asked for, what the master sees of them, and how the node gets
- * the new token. */
+ * the new token. Also what the stage does about containers that their nodes don't know. */
 
 #include "lend-stage-fixture.h"
 
@@ -251,6 +251,79 @@ static void test_errors_of_promotions_are_hidden(void **state)
     lend_tear_down(&l);
 }
 
+/* ---- containers that their nodes don't know ------------------------------------------------------- */
+
+/* Lends container 2 and has the ResourceManager restarted. The node doesn't know the container. */
+static void forget_one(struct lend_fixture *l)
+{
+    lend_set_up(l, false, "all");
+    l->w.settings.lending.application_max_mib = 512;
+    lend_launch(l, 1);
+    lend_want(l, 20, 1);
+    (void)lend_call(l);
+    lend_grant(l, 2, true);
+    (void)lend_call(l);
+    lend_run_until(l, &l->room_questions, 1);
+    lend_tell_unknown(l, TOKENS_HOST);
+    lend_register(l);
+}
+
+/* The node answers n questions. */
+static void answer_unknown(struct lend_fixture *l, unsigned n, uint64_t seconds)
+{
+    for (unsigned i = 0; i < n; i++) {
+        lend_put_clock_forward(seconds * NM_USEC_PER_SEC);
+        lend_run_until(l, &l->room_questions, l->room_questions + 1);
+        lend_tell_unknown(l, TOKENS_HOST);
+    }
+}
+
+/* Neither the restarted ResourceManager nor its node knows a container that wasn't launched. It must not take up the
+ * limit for ever. */
+static void test_a_container_that_was_never_launched_is_given_up(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    forget_one(&l);
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 2");
+    answer_unknown(&l, 7, 20); /* two minutes after the first answer */
+    assert_int_equal(lend_figures(&l).lent, 0);
+    assert_int_equal(lend_figures(&l).ended, 1);
+    assert_int_equal(l.lender->memory_mib, 0);
+    assert_non_null(strstr(proxy_log_message, "_000002 of appattempt_1410901177871_0001_000001 counts as ended"));
+    assert_string_equal(lend_call(&l), "20 G * 1, 20 O * 1");
+    lend_end(&l, 2, -108, "x"); /* it did exist */
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; ended 2 -102 G Lent by nmd: x");
+    lend_tear_down(&l);
+}
+
+/* A node that is restarted doesn't answer meanwhile, and nmd's own restart begins the time again. */
+static void test_a_node_that_restarts_has_not_forgotten_its_containers(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    forget_one(&l);
+    answer_unknown(&l, 6, 19);
+    lend_put_clock_forward(80 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, l.room_questions + 1);
+    lend_tell_room(&l, TOKENS_HOST, -1, true); /* not reached */
+    answer_unknown(&l, 6, 20);
+    assert_int_equal(lend_figures(&l).lent, 1);
+    lend_restart(&l);
+    answer_unknown(&l, 6, 20);
+    assert_int_equal(lend_figures(&l).lent, 1);
+    lend_put_clock_forward(20 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, l.room_questions + 1);
+    lend_tell_room(&l, TOKENS_HOST, 0, true);
+    answer_unknown(&l, 10, 20); /* the node reports it to the ResourceManager, which then reports its end */
+    assert_int_equal(lend_figures(&l).lent, 1);
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +335,8 @@ int main(void)
         cmocka_unit_test(test_a_promoted_container_ends),
         cmocka_unit_test(test_a_promotion_is_asked_for_again),
         cmocka_unit_test(test_errors_of_promotions_are_hidden),
+        cmocka_unit_test(test_a_container_that_was_never_launched_is_given_up),
+        cmocka_unit_test(test_a_node_that_restarts_has_not_forgotten_its_containers),
     };
     sigset_t mask;
 

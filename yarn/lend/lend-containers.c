@@ -132,6 +132,13 @@ void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c
     l->revision++;
 }
 
+void nm_lend_containers_confirm(struct nm_lend *l, struct nm_lend_container *c)
+{
+    l->revision += c->unconfirmed;
+    c->unconfirmed = false;
+    c->unknown_since_usec = c->unknown_at_usec = 0;
+}
+
 void nm_lend_containers_set_promoting(struct nm_lend *l, struct nm_lend_container *c, bool promoting)
 {
     const int sign = promoting ? 1 : -1;

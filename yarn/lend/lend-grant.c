@@ -302,8 +302,12 @@ int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t n
 
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec)
 {
-    if (nm_lend_containers_find(l, &g->id) || nm_lend_containers_find_ended(l, &g->id) ||
-        l->n_lent >= NM_LEND_CONTAINERS_MAX || !nm_lend_keys_size_is_valid(&g->size))
+    struct nm_lend_container *c = nm_lend_containers_find(l, &g->id);
+
+    if (c)
+        nm_lend_containers_confirm(l, c);
+    if (c || nm_lend_containers_find_ended(l, &g->id) || l->n_lent >= NM_LEND_CONTAINERS_MAX ||
+        !nm_lend_keys_size_is_valid(&g->size))
         return 0;
     return add_lent(l, g, 0, now_usec);
 }
@@ -354,6 +358,18 @@ bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, boo
     return true;
 }
 
+bool nm_lend_set_unknown(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+
+    if (!c || !c->unconfirmed)
+        return false;
+    if (c->unknown_since_usec == 0 || nm_sub_u64(now_usec, c->unknown_at_usec) > NM_LEND_UNKNOWN_GAP_USEC)
+        c->unknown_since_usec = now_usec;
+    c->unknown_at_usec = now_usec;
+    return nm_sub_u64(now_usec, c->unknown_since_usec) >= NM_LEND_UNKNOWN_USEC && nm_lend_ended(l, id, false, now_usec);
+}
+
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id)
 {
     return nm_lend_containers_find(l, id);
@@ -380,6 +396,8 @@ void nm_lend_registered(struct nm_lend *l)
     for (size_t i = 0; i < l->n_lent; i++) {
         nm_lend_containers_set_promoting(l, l->by_age[i], false);
         l->by_age[i]->promote_after_usec = 0;
+        l->by_age[i]->unconfirmed = true;
+        l->by_age[i]->unknown_since_usec = 0;
     }
     l->left_out.wanted = 0;
     l->has_response = l->has_counted = l->answered = l->repeated = false;

@@ -137,6 +137,7 @@ static int pack_container(struct nm_arena *arena, const struct nm_lend_container
     SET(*ret, promoting, c->promoting);
     SET(*ret, was_asked, c->was_asked);
     SET(*ret, promote_after_usec, c->promote_after_usec);
+    SET(*ret, unconfirmed, c->unconfirmed);
     return 0;
 }
 

@@ -11,8 +11,10 @@ void nm_lend_set_running(struct nm_lend *l, const struct nm_yarn_container_id *i
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, id);
 
-    if (c)
-        nm_lend_containers_set_state(l, c, running ? NM_LEND_STATE_RUNNING : NM_LEND_STATE_QUEUED);
+    if (!c)
+        return;
+    nm_lend_containers_confirm(l, c); /* its node registers it with a restarted ResourceManager */
+    nm_lend_containers_set_state(l, c, running ? NM_LEND_STATE_RUNNING : NM_LEND_STATE_QUEUED);
 }
 
 bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)

@@ -150,6 +150,7 @@ static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
     c->promoting = m->promoting;
     c->was_asked = m->was_asked;
     c->promote_after_usec = m->promote_after_usec;
+    c->unconfirmed = m->unconfirmed;
     return nm_lend_containers_add(l, &c);
 }
 

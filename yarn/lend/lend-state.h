@@ -23,6 +23,8 @@
 #define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC)  /* if all of them run */
 #define NM_LEND_REFUSED_USEC (60 * NM_USEC_PER_SEC)   /* after a refused promotion */
 #define NM_LEND_PENDING_USEC (300 * NM_USEC_PER_SEC)  /* after a promotion that was neither granted nor refused */
+#define NM_LEND_UNKNOWN_USEC (120 * NM_USEC_PER_SEC)  /* see nm_lend_set_unknown() */
+#define NM_LEND_UNKNOWN_GAP_USEC (90 * NM_USEC_PER_SEC) /* a round of questions to 1000 nodes takes a minute */
 #define NM_LEND_OBSERVE_USEC (60 * NM_USEC_PER_SEC)   /* observed time is packed once in this time */
 #define NM_LEND_ROOMS_MAX 256u
 #define NM_LEND_ENDED_MAX 1024u
@@ -135,6 +137,10 @@ struct nm_lend_container {
     bool promoting;             /* a promotion is outstanding */
     bool was_asked;             /* a promotion has been asked for, at any time */
     uint64_t promote_after_usec; /* when the promotion may be asked for again */
+    bool unconfirmed; /* lent before the last registration, and neither its node nor the ResourceManager has reported it
+                         since */
+    /* The first and the last of successive answers that the node doesn't know it; 0: none. Not packed. */
+    uint64_t unknown_since_usec, unknown_at_usec;
 };
 
 struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const struct nm_yarn_container_id *id);
@@ -144,6 +150,8 @@ int nm_lend_containers_add(struct nm_lend *l, struct nm_lend_container **from);
 /* Moves a container to the history. */
 void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c);
 void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c, enum nm_lend_state state);
+/* Notes that the ResourceManager knows the container, and will report its end. */
+void nm_lend_containers_confirm(struct nm_lend *l, struct nm_lend_container *c);
 void nm_lend_containers_set_promoting(struct nm_lend *l, struct nm_lend_container *c, bool promoting);
 /* Reserves memory for n further containers of the history. Returns 0 or -ENOMEM. */
 int nm_lend_containers_reserve_ended(struct nm_lend *l, size_t n);

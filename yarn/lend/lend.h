@@ -208,6 +208,13 @@ struct nm_lend_node_room {
 int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room);
 /* Notes that a node runs the lent container, or still has it in its queue. */
 void nm_lend_set_running(struct nm_lend *l, const struct nm_yarn_container_id *id, bool running);
+/* Notes that a node has answered that it doesn't know the container: it wasn't launched yet, or has ended. A restarted
+ * ResourceManager learns of containers from their nodes only, so it doesn't report the end of one that was never
+ * launched, and nodes refuse to launch it with a token from before. So if the container was lent before the last
+ * registration, and its node has given this answer for 2 minutes, it counts as ended. Answers that are more than 90
+ * seconds apart don't count together: the node may have been down in between. Returns whether the container counts as
+ * ended now. */
+bool nm_lend_set_unknown(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
 
 /* Returns nodes with lent containers whose room or containers' states should be asked for now, at most n, the longest
  * unasked first. A node is asked at most once in 5 seconds. */

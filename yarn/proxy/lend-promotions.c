@@ -176,6 +176,24 @@ int nm_lender_handle_promoted(struct nm_lender *l, const Masters__Container *m)
 
 /* ---- rooms of nodes ------------------------------------------------------------------------------- */
 
+/* The next call of the master saves the books. */
+static void note_state(struct nm_lender *l, const struct nm_yarn_container_id *id, enum nm_peer_container_state state)
+{
+    char text[NM_YARN_ID_SIZE];
+
+    if (state != NM_PEER_CONTAINER_UNKNOWN) {
+        nm_lend_set_running(l->books, id, state == NM_PEER_CONTAINER_RUNNING);
+        return;
+    }
+    if (!nm_lend_set_unknown(l->books, id, nm_realtime_usec()))
+        return;
+    nm_lender_count(l);
+    nm_lender_report(l, NM_LENDER_UNKNOWN, LOG_INFO,
+                     "The lent container %s of %s counts as ended: its node has not known it for 2 minutes, and the "
+                     "ResourceManager was restarted after it was lent.", nm_yarn_container_id_format(id, text),
+                     l->m->name);
+}
+
 static void on_room(void *userdata, const char *host, int32_t port, int error, const struct nm_peer_room *room)
 {
     struct nm_lender *l = userdata;
@@ -187,8 +205,7 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
         room->guaranteed_free_memory_mib, l->memory_only ? INT32_MAX : room->guaranteed_free_vcores};
     (void)nm_lend_set_room(l->books, &known); /* without memory, this node's containers wait for the next answer */
     for (size_t i = 0; i < room->n; i++)
-        if (room->states[i] != NM_PEER_CONTAINER_UNKNOWN)
-            nm_lend_set_running(l->books, &room->ids[i], room->states[i] == NM_PEER_CONTAINER_RUNNING);
+        note_state(l, &room->ids[i], room->states[i]);
 }
 
 static void ask_rooms(struct nm_lender *l)
