@@ -72,6 +72,15 @@ lent_fill() { # NAME MB...: of the holes
     done
     service_begin one "$((rest - free_mb))" && wait_until 30 is_full
 }
+empty() { # ends all services, and waits until all memory is free
+    local name
+    for name in "${!service_ids[@]}"; do
+        service_end "$name"
+        unset "service_ids[$name]"
+    done
+    wait_until 30 nothing_allocated
+}
+refill() { empty && lent_fill "$@"; } # NAME MB...: of the holes
 free_mb=0 # memory that is left for guaranteed containers
 lent_cluster() { # NAME MB... [-- NAME=VALUE...]: holes, and properties of the cluster
     local holes=()
