@@ -12,6 +12,7 @@
 #include "yarn-tokens.h"
 
 #define MINUTE (60 * NM_USEC_PER_SEC)
+#define NODE_FIRST ((INT64_C(1) << 40) - 1) /* the number of the first container that the node places */
 
 /* ---- asks ----------------------------------------------------------------------------------------- */
 
@@ -219,11 +220,11 @@ static void test_lent_containers_are_placed_by_the_node(void **state)
     for (unsigned i = 1; i < 3; i++) {
         assert_string_equal(lend_call(&l), "");
         assert_int_equal(l.w.placed, 1);
-        assert_string_equal(lend_seen(&l), i == 1 ? "-1 G" : "-2 G");
+        assert_string_equal(lend_seen(&l), i == 1 ? "1099511627775 G" : "1099511627774 G");
     }
-    lend_end(&l, -1, -108, "The node was full.");
+    lend_end(&l, NODE_FIRST, -108, "The node was full.");
     (void)lend_call(&l);
-    assert_string_equal(lend_seen(&l), "; ended -1 -102 G Lent by nmd: The node was full.");
+    assert_string_equal(lend_seen(&l), "; ended 1099511627775 -102 G Lent by nmd: The node was full.");
     lend_tear_down(&l);
 }
 
@@ -239,7 +240,7 @@ static void test_opportunistic_containers_of_the_master_do_not_wait_for_answers(
     lend_ask(&l, (struct lend_ask){.priority = 19, .count = 1, .opportunistic = true});
     (void)lend_call(&l);
     assert_int_equal(l.w.placed, 1);
-    assert_string_equal(lend_seen(&l), "-1 O");
+    assert_string_equal(lend_seen(&l), "1099511627775 O");
     lend_tear_down(&l);
 }
 
@@ -283,13 +284,13 @@ static void test_the_memory_on_a_node_is_limited(void **state)
     lend_tell_room(&l, TOKENS_HOST, 8192, true);
     (void)lend_call(&l);
     assert_int_equal(l.w.placed, 2);
-    assert_string_equal(lend_seen(&l), "-1 G, -2 G");
-    lend_end(&l, -1, 0, "ok");
+    assert_string_equal(lend_seen(&l), "1099511627775 G, 1099511627774 G");
+    lend_end(&l, NODE_FIRST, 0, "ok");
     (void)lend_call(&l);
     assert_int_equal(l.w.placed, 0);
     (void)lend_call(&l);
     assert_int_equal(l.w.placed, 1);
-    assert_string_equal(lend_seen(&l), "-3 G");
+    assert_string_equal(lend_seen(&l), "1099511627773 G");
     lend_tear_down(&l);
 }
 
