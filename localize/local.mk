@@ -12,19 +12,26 @@ libnm_localizer_a_SOURCES = \
 	%D%/worker/fetch-local.c \
 	%D%/worker/fetch-shared.c \
 	%D%/worker/fetch-tree.c \
-	%D%/worker/http.c %D%/worker/http.h \
 	%D%/worker/listing.c \
-	%D%/name-nodes.h \
 	%D%/worker/install.c %D%/worker/install.h \
 	%D%/worker/remove-tree.c %D%/worker/remove-tree.h \
 	%D%/worker/unpack.c %D%/worker/unpack.h \
-	%D%/worker/uri.c %D%/worker/uri.h \
-	%D%/worker/webhdfs.c %D%/worker/webhdfs.h \
 	%D%/worker/work.c %D%/worker/work.h \
 	%D%/worker/worker.c %D%/worker/worker.h \
 	%D%/worker/worker-report.c %D%/worker/worker-report.h
 libnm_localizer_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
-localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(curl_libs) $(pattern_libs)
+localizer_libs = libnm-localizer.a $(hdfs_libs) $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(curl_libs) $(pattern_libs)
+
+# HDFS through WebHDFS: nm-localizer reads, and nm-log-uploader writes.
+noinst_LIBRARIES += libnm-hdfs.a
+libnm_hdfs_a_SOURCES = \
+	%D%/name-nodes.h \
+	%D%/worker/hdfs.c %D%/worker/hdfs.h \
+	%D%/worker/http.c %D%/worker/http.h \
+	%D%/worker/uri.c %D%/worker/uri.h \
+	%D%/worker/webhdfs.c %D%/worker/webhdfs.h
+libnm_hdfs_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+hdfs_libs = libnm-hdfs.a $(JANSSON_LIBS) $(curl_libs) $(util_libs)
 
 # Java's regular expressions: nm-localizer matches archive entries with them, and nmd matches user names.
 noinst_LIBRARIES += libnm-pattern.a

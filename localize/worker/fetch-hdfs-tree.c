@@ -31,9 +31,9 @@ static int list(struct nm_fetch *f, void *what, char **ret_message)
 {
     struct listing *l = what;
     const struct nm_hdfs_query q = {.path = l->walk->path, .path_len = strlen(l->walk->path), .op = "LISTSTATUS",
-                                    .fd = -EBADF, .most_bytes = LIST_BYTES};
+                                    .fd = -EBADF, .most_bytes = LIST_BYTES, .deadline_usec = f->deadline_usec};
     struct nm_http_answer answer;
-    int r = nm_hdfs_query(f, l->walk->uri, &q, &answer, ret_message);
+    int r = nm_hdfs_query(&f->hdfs, l->walk->uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -56,9 +56,10 @@ static int copy_bytes(struct nm_fetch *f, void *what, char **ret_message)
     struct nm_fetch_tree *t = c->walk->tree;
     const struct nm_hdfs_query q = {.path = c->path, .path_len = strlen(c->path), .op = "OPEN", .fd = c->fd,
                                     .most_bytes = f->work->limits.fetch_bytes - t->bytes,
+                                    .deadline_usec = f->deadline_usec,
                                     .progress = nm_fetch_tree_progress, .userdata = t};
     struct nm_http_answer answer;
-    int r = nm_hdfs_query(f, c->walk->uri, &q, &answer, ret_message);
+    int r = nm_hdfs_query(&f->hdfs, c->walk->uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;

@@ -1,332 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Fetches hdfs:, webhdfs: and swebhdfs: through WebHDFS. The authority is a name node, or a name service with several
- * name nodes, of which one is active. The name nodes are asked one after the other, beginning with the one that
- * answered last. A name node redirects to a data node for the bytes. If a data node runs on this host, the redirect is
- * always to this data node. A data node that fails is excluded in the next request (excludedatanodes), so that another
- * replica is read.
- */
+/* See fetch.h. Fetches hdfs:, webhdfs: and swebhdfs: through WebHDFS (hdfs.h). */
 
-#include <arpa/inet.h>
 #include <inttypes.h>
-#include <netdb.h>
 
-#include "localize/name-nodes.h"
 #include "localize/worker/fetch.h"
 #include "localize/worker/webhdfs.h"
-#include "util/clock.h"
 #include "util/error.h"
-
-#define HTTP_PORT 9870U
-#define HTTPS_PORT 9871U
-#define SECOND_ANSWER_USEC (5 * NM_USEC_PER_SEC)
-
-/* Finds the name nodes of a host. A WebHDFS port identifies one of several name nodes on its host. */
-static json_t *find_host(json_t *name_nodes, const char *prefix, const struct nm_uri *uri)
-{
-    return nm_name_nodes_find(name_nodes, prefix, uri->host, uri->port,
-                              uri->scheme == NM_URI_WEBHDFS && uri->port > 0);
-}
-
-static bool has_tls(const struct nm_work *work, const struct nm_uri *uri)
-{
-    return work->https || uri->has_tls;
-}
-
-/* Finds the name nodes that are configured for the URI. If the URI has no host, finds those for the URI's scheme. NULL:
- * no name node is configured. If TLS isn't the policy for all requests, swebhdfs: has separate addresses. */
-static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *uri)
-{
-    char key[64];
-    json_t *list = NULL;
-
-    if (!uri->host) {
-        (void)snprintf(key, sizeof key, "%.60s:", uri->word);
-        return json_object_get(work->name_nodes, key);
-    }
-    if (uri->has_tls)
-        list = find_host(work->name_nodes, "swebhdfs://", uri);
-    return list || (uri->has_tls && !work->https) ? list : find_host(work->name_nodes, "", uri);
-}
-
-/* Prints the default address. The port in an hdfs: URI is for Hadoop's RPC, so the WebHDFS port can't be derived from
- * it. */
-static void print_default_base(const struct nm_work *work, const struct nm_uri *uri, char *buf, size_t size)
-{
-    unsigned port = has_tls(work, uri) ? HTTPS_PORT : HTTP_PORT;
-
-    if (uri->scheme == NM_URI_WEBHDFS && uri->port > 0)
-        port = uri->port;
-    (void)snprintf(buf, size, "%s://%s:%u", has_tls(work, uri) ? "https" : "http", uri->host, port);
-}
-
-/* Returns whether the name node refused the user's name. By default a name node accepts any name through RPC, but
- * through WebHDFS it accepts only names that begin with a letter. */
-static bool is_refused_name(const char *user, const char *text)
-{
-    return user && strstr(text, "does not belong to the domain") && strstr(text, user);
-}
-
-static int refused(const struct nm_http_answer *answer, const char *user, const char *base, char **ret_message)
-{
-    _cleanup_free_ char *class = NULL, *text = NULL;
-    int r = -EREMOTEIO;
-
-    if (nm_webhdfs_parse_exception(answer->text, answer->text_size, &class, &text) < 0)
-        return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answered with HTTP %ld", base,
-                       answer->status);
-    /* another name node may answer, or this name node may answer a later attempt */
-    if (nm_streq(class, "StandbyException") || nm_streq(class, "RetriableException") || answer->status >= 500)
-        r = -EIO;
-    else if (nm_streq(class, "FileNotFoundException"))
-        r = -ENOENT;
-    text[strcspn(text, "\n")] = '\0'; /* removes the Java stack trace that follows */
-    if (is_refused_name(user, text))
-        return nm_fail(ret_message, r,
-                       "%s refused the user's name: %s: %s; dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml "
-                       "of its name nodes and data nodes sets which names WebHDFS accepts", base, class, text);
-    return nm_fail(ret_message, r, "%s refused the request: %s: %s", base, class, text);
-}
-
-/* Follows a redirect to a data node. curl doesn't follow it, because the user name in the location may need
- * correction. */
-static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm_http_answer *answer,
-                  char **ret_message)
-{
-    _cleanup_free_ char *mended = NULL, *as_is = NULL;
-    int r = nm_webhdfs_fix_location(answer->location, f->work->user, &mended);
-
-    if (r == 0)
-        as_is = strdup(answer->location); /* curl's string is valid only until the next request */
-    if (r < 0 || (r == 0 && !as_is))
-        return -ENOMEM;
-    request->url = mended ?: as_is;
-    request->returns_redirect = false;
-    r = nm_http_get(f->http, request, answer, ret_message);
-    request->url = NULL;
-    return r;
-}
-
-/* ---- data nodes that fail ----------------------------------------------------------------- */
-
-/* Reads the host of a URL. Returns "" for a host that a name node can't exclude, such as an IPv6 address, which the
- * name node would split into host and port. */
-static void read_host(const char *url, char *buf, size_t size)
-{
-    const char *host = strstr(url, "://");
-    size_t n;
-
-    *buf = '\0';
-    if (!host)
-        return;
-    host += strlen("://");
-    n = strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
-    if (n < size && strchr(":/?", host[n]))
-        (void)snprintf(buf, size, "%.*s", (int)n, host);
-}
-
-static bool is_dead(const struct nm_fetch *f, const char *host)
-{
-    const size_t n = strlen(host);
-
-    for (const char *p = f->dead_nodes; *p; p += strcspn(p, ","), p += *p == ',')
-        if (strcspn(p, ",") == n && strncmp(p, host, n) == 0)
-            return true;
-    return false;
-}
-
-static bool add_dead(struct nm_fetch *f, const char *host)
-{
-    const size_t n = strlen(f->dead_nodes), most = sizeof f->dead_nodes - n;
-
-    if (is_dead(f, host))
-        return true;
-    if (strlen(host) + 2 > most)
-        return false;
-    (void)snprintf(f->dead_nodes + n, most, "%s%s", n > 0 ? "," : "", host);
-    return true;
-}
-
-/* Excludes a data node by its addresses, because name nodes redirect to names but identify data nodes by addresses.
- * Returns false if the data node is already excluded or can't be excluded, so that another request would not help. */
-static bool exclude(struct nm_fetch *f, const char *host)
-{
-    const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *all = NULL;
-    bool ok = *host && !is_dead(f, host) && add_dead(f, host);
-
-    if (!ok || getaddrinfo(host, NULL, &hints, &all) != 0)
-        return ok;
-    for (const struct addrinfo *a = all; ok && a; a = a->ai_next) {
-        struct sockaddr_in in;
-        char text[INET_ADDRSTRLEN];
-
-        memcpy(&in, a->ai_addr, sizeof in);
-        ok = inet_ntop(AF_INET, &in.sin_addr, text, sizeof text) && add_dead(f, text);
-    }
-    freeaddrinfo(all);
-    return ok;
-}
-
-/* ---- requests ---------------------------------------------------------------------------- */
-
-/* Empties the file, because a data node may have failed after it sent a part. */
-static int empty(int fd)
-{
-    return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
-}
-
-static bool has_bytes(const struct nm_hdfs_query *q)
-{
-    return nm_streq(q->op, "OPEN");
-}
-
-static int make_url(const struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base, char **ret)
-{
-    _cleanup_free_ char *url = NULL;
-    int r = nm_webhdfs_url(base, q->path, q->path_len, q->op, f->work->user, &url);
-
-    if (r < 0)
-        return r;
-    if (!has_bytes(q) || !*f->dead_nodes) {
-        *ret = STEAL_PTR(url);
-        return 0;
-    }
-    return asprintf(ret, "%s&excludedatanodes=%s", url, f->dead_nodes) < 0 ? -ENOMEM : 0;
-}
-
-/* Makes one request. node: the host of the data node to which the request was redirected, if it was redirected. */
-static int ask_once(struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base, struct nm_http_answer *ret,
-                    char *node, size_t node_size, char **ret_message)
-{
-    _cleanup_free_ char *url = NULL, *message = NULL;
-    struct nm_http_request request = {
-        .most_bytes = q->most_bytes,
-        .deadline_usec = f->deadline_usec,
-        .idle_usec = f->work->limits.idle_usec,
-        .fd = q->fd,
-        .ca_file = f->work->ca_file,
-        .returns_redirect = true,
-        .progress = q->progress ?: nm_fetch_progress,
-        .userdata = q->progress ? q->userdata : f,
-    };
-    struct nm_http_answer answer;
-    int r = empty(q->fd);
-
-    if (r >= 0)
-        r = make_url(f, q, base, &url);
-    if (r < 0)
-        return r;
-    request.url = url;
-    r = nm_http_get(f->http, &request, &answer, &message);
-    if (r >= 0 && answer.location) {
-        read_host(answer.location, node, node_size);
-        r = follow(f, &request, &answer, &message);
-    }
-    if (r < 0)
-        return nm_fail(ret_message, r, "%s: %s", base, message ? message : strerror(-r));
-    if (answer.status != 200)
-        return refused(&answer, f->work->user, base, ret_message);
-    *ret = answer;
-    return 0;
-}
-
-/* Asks one name node, and each data node to which the name node redirects. If all data nodes have failed, reports the
- * failure of the last data node instead of the name node's answer that no other data node exists. Then clears the list
- * of failed data nodes for the next attempt. */
-static int ask_one(struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base, struct nm_http_answer *ret,
-                   char **ret_message)
-{
-    char *failure = NULL;
-    int failed = 0;
-
-    for (;;) {
-        const bool excludes = has_bytes(q) && *f->dead_nodes;
-        char node[256] = "", *message = NULL;
-        int r = ask_once(f, q, base, ret, node, sizeof node, &message);
-
-        if (r == -EREMOTEIO && excludes && !*node) {
-            *f->dead_nodes = '\0';
-            free(message);
-            if (failed < 0) {
-                *ret_message = failure;
-                return failed;
-            }
-            continue;
-        }
-        free(failure);
-        failure = message;
-        failed = r;
-        if (r >= 0 || !*node || !nm_http_may_pass(r))
-            break;
-        if (!exclude(f, node)) {
-            *f->dead_nodes = '\0';
-            break;
-        }
-    }
-    *ret_message = failure;
-    return failed;
-}
-
-/* Asks another name node after one name node has answered. The deadline is shorter, because the other name node may
- * hang. */
-static int ask_another(struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base,
-                       struct nm_http_answer *ret, char **ret_message)
-{
-    const uint64_t deadline_usec = f->deadline_usec;
-    int r;
-
-    if (!has_bytes(q))
-        f->deadline_usec = NM_MIN(deadline_usec, nm_add_u64(nm_now_usec(), SECOND_ANSWER_USEC));
-    r = ask_one(f, q, base, ret, ret_message);
-    f->deadline_usec = deadline_usec;
-    return r;
-}
-
-/* Asks each name node once. If all fail, the caller's next attempt asks them again. A permanent refusal (no
- * permission) is final, because the other name nodes would refuse too. An answer that the file doesn't exist may
- * come from a name node with outdated data, such as an observer. This answer is therefore final only if no other
- * name node has the file. */
-int nm_hdfs_query(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_query *q,
-                  struct nm_http_answer *ret, char **ret_message)
-{
-    json_t *list = find_name_nodes(f->work, uri);
-    size_t n = list ? json_array_size(list) : 1;
-    _cleanup_free_ char *missing = NULL;
-    char base[320];
-    int r = -EIO;
-
-    if (!list && !uri->host)
-        return nm_fail(ret_message, -EINVAL,
-                       "the URI has no name node, and the default file system of the cluster (fs.defaultFS) has none "
-                       "for %s:",
-                       uri->word);
-    print_default_base(f->work, uri, base, sizeof base);
-    for (size_t i = 0; i < n; i++) {
-        size_t which = (f->active + i) % n;
-        const char *node = list ? json_string_value(json_array_get(list, which)) : base;
-        char *message = NULL;
-
-        r = missing ? ask_another(f, q, node, ret, &message) : ask_one(f, q, node, ret, &message);
-        if (r >= 0) {
-            f->active = which;
-            free(message);
-            return 0;
-        }
-        if (r == -ENOENT && !missing) {
-            missing = message;
-            continue;
-        }
-        if ((!nm_http_may_pass(r) && r != -ENOENT) || (i + 1 == n && !missing)) {
-            *ret_message = message;
-            return r;
-        }
-        free(message);
-    }
-    *ret_message = STEAL_PTR(missing);
-    return *ret_message ? -ENOENT : r;
-}
 
 /* Gets the status of the file, or of a directory above it, whose path is the first path_len bytes of the file's
  * path. */
@@ -334,9 +14,9 @@ static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_
                       char **ret_message)
 {
     const struct nm_hdfs_query q = {.path = uri->path, .path_len = path_len, .op = "GETFILESTATUS", .fd = -EBADF,
-                                    .most_bytes = NM_WEBHDFS_MAX_BYTES};
+                                    .most_bytes = NM_WEBHDFS_MAX_BYTES, .deadline_usec = f->deadline_usec};
     struct nm_http_answer answer;
-    int r = nm_hdfs_query(f, uri, &q, &answer, ret_message);
+    int r = nm_hdfs_query(&f->hdfs, uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -380,7 +60,8 @@ int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_work_resource *res, const 
                   char **ret_message)
 {
     struct nm_hdfs_query q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd,
-                              .most_bytes = f->work->limits.fetch_bytes};
+                              .most_bytes = f->work->limits.fetch_bytes, .deadline_usec = f->deadline_usec,
+                              .progress = nm_fetch_progress, .userdata = f};
     struct nm_webhdfs_status status;
     struct nm_http_answer answer;
     int r;
@@ -394,7 +75,7 @@ int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_work_resource *res, const 
     if (r >= 0 && status.is_directory)
         return NM_FETCH_E_DIRECTORY;
     if (r >= 0)
-        r = nm_hdfs_query(f, uri, &q, &answer, ret_message);
+        r = nm_hdfs_query(&f->hdfs, uri, &q, &answer, ret_message);
     if (r < 0)
         return r;
     if (answer.bytes != status.length_bytes)

@@ -33,7 +33,7 @@ int nm_fetch_http(struct nm_fetch *f, const struct nm_work_resource *res, int fd
         .userdata = f,
     };
     struct nm_http_answer answer;
-    int r = nm_http_get(f->http, &request, &answer, ret_message);
+    int r = nm_http_perform(f->http, &request, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -90,7 +90,7 @@ int nm_fetch(struct nm_fetch *f, const struct nm_work_resource *res, const struc
 {
     int r;
 
-    assert(f->work && f->http && f->report && to->dir_fd >= 0);
+    assert(f->work && f->http && f->hdfs.http && f->report && to->dir_fd >= 0);
     if (uri->scheme == NM_URI_FILE)
         r = nm_fetch_local(res, uri, ret_fd, ret_message);
     else if (uri->scheme == NM_URI_OTHER)

@@ -3,20 +3,18 @@
 
 /* Fetches the bytes of resources. Each function that fails returns the end of a sentence in *ret_message. */
 
+#include "localize/worker/hdfs.h"
 #include "localize/worker/http.h"
 #include "localize/worker/uri.h"
 #include "localize/worker/work.h"
 #include "localize/worker/worker-report.h"
 
-#define NM_FETCH_DEAD_NODES 512
-
 struct nm_fetch {
     const struct nm_work *work;
     struct nm_http *http;
     struct nm_worker_report *report;
-    size_t active;          /* index of the name node that answered last */
+    struct nm_hdfs hdfs;
     uint64_t deadline_usec; /* deadline of the resource, by nm_now_usec() */
-    char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes to be avoided, separated by commas */
 };
 
 /* A file that doesn't exist yet, in a directory that only this process uses. */
@@ -99,21 +97,3 @@ int nm_fetch_tree_finish(const struct nm_fetch_tree *t, int fd, bool is_director
 int nm_fetch_tree_failed(struct nm_fetch_tree *t, const char *name, int r, char *message, char **ret_message);
 /* Reports progress; userdata is the struct nm_fetch_tree. */
 void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes);
-
-/* ---- fetch-hdfs.c ---------------------------------------------------------------------------- */
-
-/* A request to the name nodes of a URI's authority. */
-struct nm_hdfs_query {
-    const char *path;
-    size_t path_len;
-    const char *op;
-    int fd; /* receives the body of the answer; -EBADF: the body is kept in memory */
-    uint64_t most_bytes;
-    void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* NULL: report the resource's progress */
-    void *userdata;
-};
-
-/* Asks each name node once, beginning with the one that answered last. The caller tries again if the failure is
- * temporary (nm_http_may_pass). */
-int nm_hdfs_query(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_query *q,
-                  struct nm_http_answer *ret, char **ret_message);

@@ -22,6 +22,7 @@
 
 struct nm_http {
     struct nm_curl curl; /* the body: a status or a refusal */
+    struct curl_slist *body_headers; /* the type that HttpFS demands of a body */
     char *system_ca_file, *system_ca_dir; /* curl's default store; NULL: curl has no default of this kind */
     const struct nm_http_request *request; /* the present request */
     size_t header_bytes;
@@ -34,6 +35,7 @@ struct nm_http *nm_http_free(struct nm_http *h)
     if (!h)
         return NULL;
     nm_curl_done(&h->curl);
+    curl_slist_free_all(h->body_headers);
     free(h->system_ca_file);
     free(h->system_ca_dir);
     free(h);
@@ -81,13 +83,40 @@ static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
     return h->header_bytes > MAX_HEADER_BYTES ? too_much(h, MAX_HEADER_BYTES) : unit * n;
 }
 
-/* Reports progress only for a body that goes to a file, because an answer that is kept in memory is short. */
+/* Passes the request's body to curl. */
+static size_t give_body(char *buf, size_t unit, size_t n, void *userdata)
+{
+    struct nm_http *h = userdata;
+    ssize_t size = h->request->body->read(h->request->body->userdata, buf, unit * n);
+
+    if (size >= 0)
+        return (size_t)size;
+    (void)nm_curl_stop(&h->curl, (int)size);
+    return CURL_READFUNC_ABORT;
+}
+
+/* Begins the body again. curl needs this if the server has closed a connection that curl reuses. */
+static int restart_body(void *userdata, curl_off_t offset, int origin)
+{
+    struct nm_http *h = userdata;
+
+    if (!h->request->body || offset != 0 || origin != SEEK_SET)
+        return CURL_SEEKFUNC_CANTSEEK;
+    return h->request->body->restart(h->request->body->userdata) < 0 ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
+}
+
+/* Reports progress only for a body that is sent or goes to a file, because an answer that is kept in memory is
+ * short. */
 static int report_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
 {
     const struct nm_http *h = userdata;
 
-    (void)up_total, (void)up_now;
-    if (h->request->progress && h->request->fd >= 0)
+    (void)up_total;
+    if (!h->request->progress)
+        return 0;
+    if (h->request->body)
+        h->request->progress(h->request->userdata, (uint64_t)up_now, 0);
+    else if (h->request->fd >= 0)
         h->request->progress(h->request->userdata, (uint64_t)now, (uint64_t)total);
     return 0;
 }
@@ -122,10 +151,17 @@ int nm_http_new(const char *agent, struct nm_http **ret)
         r = keep_store(h);
     if (r < 0)
         return r;
+    h->body_headers = curl_slist_append(NULL, "Content-Type: application/octet-stream");
+    if (!h->body_headers)
+        return -ENOMEM;
     ok = curl_easy_setopt(h->curl.handle, CURLOPT_MAXREDIRS, MAX_REDIRECTS) == CURLE_OK &&
          curl_easy_setopt(h->curl.handle, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
          curl_easy_setopt(h->curl.handle, CURLOPT_LOW_SPEED_LIMIT, LEAST_BYTES_PER_SEC) == CURLE_OK &&
          curl_easy_setopt(h->curl.handle, CURLOPT_FILETIME, 1L) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_READFUNCTION, give_body) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_READDATA, h) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_SEEKFUNCTION, restart_body) == CURLE_OK &&
+         curl_easy_setopt(h->curl.handle, CURLOPT_SEEKDATA, h) == CURLE_OK &&
          curl_easy_setopt(h->curl.handle, CURLOPT_HEADERFUNCTION, count_header) == CURLE_OK &&
          curl_easy_setopt(h->curl.handle, CURLOPT_HEADERDATA, h) == CURLE_OK;
     if (!ok)
@@ -145,7 +181,28 @@ static int fail_stopped(const struct nm_http *h, int error, char **ret_message)
 {
     if (error == -EFBIG)
         return nm_fail(ret_message, error, "the server sends more than the allowed %" PRIu64 " bytes", h->most_bytes);
-    return nm_fail(ret_message, error, "can't store the received data: %s", strerror(-error));
+    return nm_fail(ret_message, error, "can't %s: %s",
+                   h->request->body ? "get the data to be sent" : "store the received data", strerror(-error));
+}
+
+/* Sets the method. An upload without bytes has Content-Length: 0, which servers demand of PUT and POST. HTTPGET resets
+ * an earlier upload. */
+static CURLcode set_method(struct nm_http *h, const struct nm_http_request *request)
+{
+    CURL *curl = h->curl.handle;
+    const bool is_upload = request->method && !nm_streq(request->method, "DELETE");
+    CURLcode code = curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+
+    assert(is_upload || !request->body);
+    if (code == CURLE_OK && is_upload)
+        code = curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(request->body ? -1 : 0));
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(curl, CURLOPT_HTTPHEADER, request->body ? h->body_headers : NULL);
+    return code;
 }
 
 static CURLcode set_store(struct nm_http *h, const char *ca_file)
@@ -176,12 +233,14 @@ static int begin(struct nm_http *h, const struct nm_http_request *request)
     if (code == CURLE_OK)
         code = curl_easy_setopt(h->curl.handle, CURLOPT_FOLLOWLOCATION, request->returns_redirect ? 0L : 1L);
     if (code == CURLE_OK)
+        code = set_method(h, request);
+    if (code == CURLE_OK)
         code = set_store(h, request->ca_file);
     return code == CURLE_OK ? 0 : -ENOMEM;
 }
 
-int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct nm_http_answer *ret,
-                char **ret_message)
+int nm_http_perform(struct nm_http *h, const struct nm_http_request *request, struct nm_http_answer *ret,
+                    char **ret_message)
 {
     struct nm_http_answer answer = {0};
     curl_off_t modified_sec = -1;

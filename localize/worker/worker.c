@@ -167,5 +167,7 @@ enum nm_worker_status nm_worker_run(int work_fd, int report_fd)
     if (nm_http_new("nm-localizer/" NM_VERSION, &http) < 0)
         return NM_WORKER_NO_WORK;
     fetch.http = http;
+    fetch.hdfs = (struct nm_hdfs){.http = http, .name_nodes = work.name_nodes, .user = work.user, .https = work.https,
+                                  .ca_file = work.ca_file, .idle_usec = work.limits.idle_usec};
     return do_resources(&fetch) && all ? NM_WORKER_DONE : NM_WORKER_SOME_FAILED;
 }
