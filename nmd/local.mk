@@ -16,12 +16,14 @@ nmd_nmd_SOURCES = %D%/nmd.c
 nmd_nmd_LDADD = $(daemon_libs)
 
 # nmd searches its own directory for the programs that it starts, so a build tree uses its own programs.
-started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-shuffle
+started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-log-uploader nmd/nm-shuffle
 noinst_DATA += $(started_by_nmd)
 CLEANFILES += $(started_by_nmd)
 nmd/nm-shim: nm-shim
 	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-shim $@
 nmd/nm-localizer: nm-localizer
 	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-localizer $@
+nmd/nm-log-uploader: nm-log-uploader
+	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-log-uploader $@
 nmd/nm-shuffle: nm-shuffle
 	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-shuffle $@

@@ -36,9 +36,9 @@ struct nm_pattern *nm_pattern_free(struct nm_pattern *p)
 }
 
 /* Compiles an expression. Disables \C, because \C could split a character. */
-int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message)
+static int compile(const char *text, uint32_t anchors, struct nm_pattern **ret, char **ret_message)
 {
-    const uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C;
+    const uint32_t options = anchors | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C;
     _cleanup_(nm_pattern_freep) struct nm_pattern *p = calloc(1, sizeof *p);
     _cleanup_free_ char *translated = NULL;
     PCRE2_SIZE at;
@@ -66,6 +66,16 @@ int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message
     (void)pcre2_set_heap_limit(p->limits, MATCH_HEAP_KIB);
     *ret = STEAL_PTR(p);
     return 0;
+}
+
+int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message)
+{
+    return compile(text, PCRE2_ANCHORED | PCRE2_ENDANCHORED, ret, ret_message);
+}
+
+int nm_pattern_new_find(const char *text, struct nm_pattern **ret, char **ret_message)
+{
+    return compile(text, 0, ret, ret_message);
 }
 
 /* Converts a name, which may contain any bytes, to UTF-8. Each invalid byte becomes U+FFFD. */

@@ -59,6 +59,13 @@ int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const ch
     return 0;
 }
 
+char *nm_webhdfs_argument(const char *key, const char *value)
+{
+    _cleanup_(curl_freep) char *escaped = curl_easy_escape(NULL, value, 0);
+
+    return escaped ? nm_strdup_printf("&%s=%s", key, escaped) : NULL;
+}
+
 int nm_webhdfs_fix_location(const char *location, const char *user, char **ret)
 {
     static const char key[] = "user.name=";
@@ -91,7 +98,8 @@ static int read_status(json_t *json, struct nm_webhdfs_status *ret)
         return -EBADMSG;
     if (length < 0 || modified < 0 || nm_parse_mode(permission, 1, 4, &mode) < 0)
         return -EBADMSG;
-    status.mode = mode & 0777; /* the sticky bit doesn't affect reading */
+    status.mode = mode & 0777;
+    status.is_sticky = mode & 01000;
     status.is_directory = nm_streq(type, "DIRECTORY");
     if (!status.is_directory && !nm_streq(type, "FILE"))
         return -EBADMSG;
@@ -110,6 +118,34 @@ int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_sta
     if (!json || json_unpack(json, "{s:o}", "FileStatus", &status) < 0)
         return -EBADMSG;
     return read_status(status, ret);
+}
+
+int nm_webhdfs_parse_owner(const char *text, size_t size, char **ret)
+{
+    json_auto_t *json =
+        size > NM_WEBHDFS_MAX_BYTES ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *owner;
+    char *copy;
+
+    if (!json || json_unpack(json, "{s:{s:s}}", "FileStatus", "owner", &owner) < 0)
+        return -EBADMSG;
+    copy = strdup(owner);
+    if (!copy)
+        return -ENOMEM;
+    *ret = copy;
+    return 0;
+}
+
+int nm_webhdfs_parse_boolean(const char *text, size_t size, bool *ret)
+{
+    json_auto_t *json =
+        size > NM_WEBHDFS_MAX_BYTES ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    int value;
+
+    if (!json || json_unpack(json, "{s:b}", "boolean", &value) < 0)
+        return -EBADMSG;
+    *ret = value;
+    return 0;
 }
 
 /* Checks a name from an untrusted server before a file of this name is made. */
