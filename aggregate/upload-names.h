@@ -6,8 +6,8 @@
  *
  *   REMOTE/USER/bucket-SUFFIX/NNNN/APPLICATION/NODE-FILE
  *
- * NNNN is the application's number modulo 10000. NODE-FILE is the node's id with "_" instead of ":". An upload of several,
- * and the second file of a node, has the time of the upload appended ("_1700000000123").
+ * NNNN is the application's number modulo 10000. NODE-FILE is the node's id with "_" instead of ":". An upload of
+ * several, and the second file of a node, has the time of the upload appended ("_1700000000123").
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 /* Returns whether text is the id of an application, such as "application_1700000000000_0001". */
 bool nm_upload_names_is_application(const char *text);
-/* Returns whether text may be the host:port of a node, and its file name needs no other replacement than that of ":". */
+/* Returns whether text may be the host:port of a node whose file name needs no other replacement than that of ":". */
 bool nm_upload_names_is_node(const char *text);
 /* Returns whether text may be a suffix: one part of a path, together with "bucket-". */
 bool nm_upload_names_is_suffix(const char *text);
@@ -33,6 +33,6 @@ char *nm_upload_names_dir(const char *remote, const char *user, const char *suff
 /* Returns the name of the node's file, or NULL if memory ran out. upload_msec: 0: the name has no time. */
 char *nm_upload_names_file(const char *node, uint64_t upload_msec);
 
-/* Returns whether `name` in an application's directory is a complete file of this node. *ret_msec: the time in the name,
- * or 0. */
+/* Returns whether `name` in an application's directory is a complete file of this node. *ret_msec: the time in the
+ * name, or 0. */
 bool nm_upload_names_is_file_of(const char *name, const char *node, uint64_t *ret_msec);

@@ -25,7 +25,8 @@ static int read_members(json_t *json, struct nm_upload_reply *reply)
 
     switch (reply->state) {
     case NM_UPLOAD_UPLOADING:
-        r = json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:I, s:I}", "state", &state, "bytes", &bytes, "total", &total);
+        r = json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:I, s:I}", "state", &state, "bytes", &bytes, "total",
+                           &total);
         break;
     case NM_UPLOAD_NOTE:
         r = json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s}", "state", &state, "text", &reply->text);

@@ -10,9 +10,9 @@
  *   {"state": "failed", "error": "a sentence", "temporary": true or false, "full": true or false}
  *
  * "uploading" reports progress, at most a few times a second. "note" reports something that the upload leaves out. The
- * last line is "done" or "failed". With "files": 0 there was nothing to upload, and "name" is "". nm-log-uploader writes
- * with worker/upload-report.c, and nmd reads with upload-protocol.c. worker/upload-work.h describes the work, which nmd
- * writes and nm-log-uploader reads.
+ * last line is "done" or "failed". With "files": 0 there was nothing to upload, and "name" is "". nm-log-uploader
+ * writes with worker/upload-report.c, and nmd reads with upload-protocol.c. worker/upload-work.h describes the work,
+ * which nmd writes and nm-log-uploader reads.
  */
 
 #include <jansson.h>
@@ -41,7 +41,7 @@ struct nm_upload_reply {
     bool is_full;      /* FAILED: a quota or a disk was full */
 };
 
-/* Parses one line. The line is untrusted: nm-log-uploader runs as the application's user, who can make the process write
- * any text. The texts may contain any characters. -EBADMSG: the line isn't valid. */
+/* Parses one line. The line is untrusted: nm-log-uploader runs as the application's user, who can make the process
+ * write any text. The texts may contain any characters. -EBADMSG: the line isn't valid. */
 int nm_upload_reply_parse(const char *text, size_t size, struct nm_upload_reply *ret);
 void nm_upload_reply_done(struct nm_upload_reply *reply);

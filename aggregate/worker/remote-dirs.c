@@ -14,8 +14,8 @@ static char *dir_at(const struct nm_upload_work *work, unsigned depth)
     return nm_upload_names_dir(work->remote.path, work->user, work->suffix, work->application, depth);
 }
 
-/* Checks that the user's directory is the user's. All users may make directories beside it, so another user may have made
- * it, and would get access to the logs by the directory's group. */
+/* Checks that the user's directory is the user's. All users may make directories beside it, so another user may have
+ * made it, and would get access to the logs by the directory's group. */
 static int check_user_dir(const struct nm_upload_work *work, struct nm_target *target, char **ret_message)
 {
     _cleanup_free_ char *path = dir_at(work, 1), *message = NULL;

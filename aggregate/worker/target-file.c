@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See target.h. A directory of this host. All users may create directories in it, so nothing below it is reached through
- * a symbolic link, which another user may have put there.
+ * See target.h. A directory of this host. All users may create directories in it, so nothing below it is reached
+ * through a symbolic link, which another user may have put there.
  */
 
 #include <grp.h>

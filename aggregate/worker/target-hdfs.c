@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See target.h. HDFS through WebHDFS. A request may be executed although no answer arrives, and hdfs.h then asks another
- * name node. All operations can therefore be repeated, except for RENAME, whose caller looks at the result.
+ * See target.h. HDFS through WebHDFS. A request may be executed although no answer arrives, and hdfs.h then asks
+ * another name node. All operations can therefore be repeated, except for RENAME, whose caller looks at the result.
  */
 
 #include "aggregate/worker/target.h"

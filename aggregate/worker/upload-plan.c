@@ -109,8 +109,8 @@ static int add_item(struct making *m, const char *name, const struct stat *st, c
     return 0;
 }
 
-/* Considers a regular file with a suitable name. Opens it only if something of it may have been uploaded before, because
- * an upload needs at most one open file at a time. */
+/* Considers a regular file with a suitable name. Opens it only if something of it may have been uploaded before,
+ * because an upload needs at most one open file at a time. */
 static int consider(struct making *m, int dir_fd, const char *name, struct stat *st)
 {
     const struct nm_upload_entry *former = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The log files that an upload contains. The containers' directories belong to the user, so they may contain anything. */
+/* The log files that an upload contains. The containers' directories belong to the user and may contain anything. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,15 +31,15 @@ struct nm_upload_plan {
     struct nm_upload_memory kept;
 };
 
-/* Reads the directories and makes the plan. `memory` has what was uploaded before. Files that can't be uploaded are left
- * out, with a note. deadline_usec: by nm_now_usec(). On failure returns the end of a sentence. */
+/* Reads the directories and makes the plan. `memory` has what was uploaded before. Files that can't be uploaded are
+ * left out, with a note. deadline_usec: by nm_now_usec(). On failure returns the end of a sentence. */
 int nm_upload_plan_make(const struct nm_upload_work *work, const struct nm_upload_memory *memory,
                         uint64_t deadline_usec, struct nm_upload_report *report, struct nm_upload_plan *ret,
                         char **ret_message);
 void nm_upload_plan_done(struct nm_upload_plan *plan);
 
-/* Opens the application's log directory, or the directory of one of its containers. Returns a descriptor that the caller
- * owns, or -errno. */
+/* Opens the application's log directory, or the directory of one of its containers. Returns a descriptor that the
+ * caller owns, or -errno. */
 int nm_upload_plan_open_dir(const struct nm_upload_work *work, size_t log_dir, const char *container);
 /* Opens a log file, without waiting for the other end of a pipe. Returns a descriptor, or -errno. */
 int nm_upload_plan_open_file(int dir_fd, const char *name);

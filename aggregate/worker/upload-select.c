@@ -42,8 +42,8 @@ void nm_upload_select_done(struct nm_upload_select *s)
         s->patterns[i] = nm_pattern_free(s->patterns[i]);
 }
 
-/* Returns whether the pattern is found in the name. A pattern that needs too many steps is not tried with further names,
- * because a directory may have thousands of them. */
+/* Returns whether the pattern is found in the name. A pattern that needs too many steps is not tried with further
+ * names, because a directory may have thousands of them. */
 static bool finds(struct nm_upload_select *s, enum nm_upload_pattern which, const char *name)
 {
     const bool otherwise = which == NM_UPLOAD_INCLUDE;

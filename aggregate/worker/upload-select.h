@@ -22,8 +22,8 @@ struct nm_upload_select {
     struct nm_upload_report *report;
 };
 
-/* Compiles the patterns. A pattern that can't be used is treated as if it weren't given, with a note: a user would rather
- * have too many logs than none. */
+/* Compiles the patterns. A pattern that can't be used is treated as if it weren't given, with a note: a user would
+ * rather have too many logs than none. */
 int nm_upload_select_init(struct nm_upload_select *s, const struct nm_upload_work *work,
                           struct nm_upload_report *report);
 void nm_upload_select_done(struct nm_upload_select *s);

@@ -210,7 +210,7 @@ static void end_file(struct nm_upload_stream *s)
     s->next++;
 }
 
-/* Reads the next piece of the present file. The announced size can't be changed, so NUL bytes replace what is missing. */
+/* Reads the next piece of the present file. The announced size can't be changed, so NUL bytes replace missing ones. */
 static int copy_piece(struct nm_upload_stream *s)
 {
     const size_t wanted = (size_t)NM_MIN(s->left_bytes, (uint64_t)PIECE_BYTES);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The bytes of an upload's remote file: reads the log files of a plan one after the other, and writes them in the remote
- * format. The bytes are made while they are read, in pieces, so that the file is never in memory as a whole.
+ * The bytes of an upload's remote file: reads the log files of a plan one after the other, and writes them in the
+ * remote format. The bytes are made while they are read, in pieces, so that the file is never in memory as a whole.
  */
 
 #include <sys/types.h>
@@ -30,8 +30,8 @@ void nm_upload_stream_progress(void *userdata, uint64_t bytes, uint64_t total_by
 /* Returns the end of a sentence about the failure of the last read, or NULL. Belongs to the stream. */
 const char *nm_upload_stream_message(const struct nm_upload_stream *s);
 
-/* After the last byte: the size of the remote file, and the bytes and the number of the log files in it. Files that were
- * replaced since the plan was made are left out. */
+/* After the last byte: the size of the remote file, and the bytes and the number of the log files in it. Files that
+ * were replaced since the plan was made are left out. */
 struct nm_upload_stream_sums {
     uint64_t remote_bytes, log_bytes, n_files;
 };

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The work of nm-log-uploader: one JSON object, which nmd writes to nm-log-uploader's standard input. Part of the object
- * comes from the user who submitted the application, so each word is checked here, before any server is contacted.
+ * The work of nm-log-uploader: one JSON object, which nmd writes to nm-log-uploader's standard input. Part of the
+ * object comes from the user who submitted the application, so each word is checked here, before any server is
+ * contacted.
  *
  *   {"application": "application_1700000000000_0001", "user": "alice", "node": "node01:8041",
  *    "format": "TFile",                           (or "IndexedFile")

@@ -191,8 +191,8 @@ static int choose_name(struct upload *u, char **ret_message)
     return 1;
 }
 
-/* Writes the temporary file, which readers ignore. A data node may have stored less than it has confirmed, so the size is
- * checked. */
+/* Writes the temporary file, which readers ignore. A data node may have stored less than it has confirmed, so the size
+ * is checked. */
 static int write_temporary(struct upload *u, struct nm_upload_stream_sums *ret, char **ret_message)
 {
     struct nm_target_status status = {0};

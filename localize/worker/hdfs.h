@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A client of HDFS through WebHDFS, for a worker that may block. It reads and writes, and finds the active name node and
- * a data node that works. nm-localizer and nm-log-uploader use it.
+ * A client of HDFS through WebHDFS, for a worker that may block. It reads and writes, and finds the active name node
+ * and a data node that works. nm-localizer and nm-log-uploader use it.
  */
 
 #include <jansson.h>

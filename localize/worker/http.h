@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Requests over HTTP and HTTPS, for a worker that may block. The server is untrusted. Its responses have limits on the size
- * (of headers, of answers kept in memory, of files), on the time, and on the minimum transfer rate. A few redirects are
- * followed; proxies and .netrc aren't used.
+ * Requests over HTTP and HTTPS, for a worker that may block. The server is untrusted. Its responses have limits on the
+ * size (of headers, of answers kept in memory, of files), on the time, and on the minimum transfer rate. A few
+ * redirects are followed; proxies and .netrc aren't used.
  */
 
 #include <stdbool.h>

@@ -56,13 +56,15 @@ localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-reply
 localizer_fuzz = %D%/fuzz-archive %D%/fuzz-localize-work %D%/fuzz-webhdfs
 # the index of an IndexedFile to which logs are appended
 log_format_fuzz = %D%/fuzz-log-meta
+# the work and the stored memory of nm-log-uploader, and its reports
+log_uploader_fuzz = %D%/fuzz-upload-memory %D%/fuzz-upload-reply %D%/fuzz-upload-work
 # traces
 sim_fuzz = %D%/fuzz-trace
 # pages of a ResourceManager and of its nodes, and the stored file of nmscale
 scale_fuzz = %D%/fuzz-yarn-pages
 fuzz_programs = $(util_fuzz) $(cgroup_fuzz) $(monitor_fuzz) $(agent_fuzz) $(client_fuzz) $(messages_fuzz) \
 	$(local_fuzz) $(hadoop_fuzz) $(yarn_fuzz) $(yarn_agent_fuzz) $(shuffle_fuzz) $(localize_fuzz) \
-	$(localizer_fuzz) $(log_format_fuzz) $(sim_fuzz) $(scale_fuzz)
+	$(localizer_fuzz) $(log_uploader_fuzz) $(log_format_fuzz) $(sim_fuzz) $(scale_fuzz)
 check_PROGRAMS += $(fuzz_programs)
 
 $(yarn_agent_fuzz): %D%/protobuf-wire.o %D%/rpc-peer.o %D%/fake-resolve.o tests/unit/proxy-fixture.o tests/unit/fake-yarn-node.o

@@ -53,6 +53,7 @@ localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-lo
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
 	%D%/test-localize-unpack %D%/test-localize-worker %D%/test-remove-tree
+log_uploader_tests = %D%/test-log-upload-parts %D%/test-log-uploader
 nmctl_tests = %D%/test-nmctl %D%/test-nmctl-lending %D%/test-nmctl-top %D%/test-nmctl-verbs
 nmctl_agent_tests = %D%/test-nmctl-parts
 sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-node
@@ -60,7 +61,7 @@ scale_tests = %D%/test-scale-choose %D%/test-scale-files %D%/test-scale-parse %D
 log_format_tests = %D%/test-log-format %D%/test-log-meta
 unit_tests = $(util_tests) $(cgroup_tests) $(monitor_tests) $(policy_tests) $(agent_tests) $(client_tests) \
 	$(messages_tests) $(local_tests) $(openapi_tests) $(hadoop_tests) $(yarn_tests) $(yarn_agent_tests) \
-	$(yarn_local_tests) $(shuffle_tests) $(localize_tests) $(localizer_tests) $(nmctl_tests) \
+	$(yarn_local_tests) $(shuffle_tests) $(localize_tests) $(localizer_tests) $(log_uploader_tests) $(nmctl_tests) \
 	$(nmctl_agent_tests) $(sim_tests) $(scale_tests) $(log_format_tests)
 scripts_tests = %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh %D%/test-nmsim-completion.sh %D%/test-documented.sh
 check_PROGRAMS += $(unit_tests)
@@ -91,6 +92,7 @@ $(yarn_local_tests): $(call archives,yarn) $(call archives,local) $(call archive
 $(shuffle_tests) $(shuffle_fuzz): $(call archives,shuffle)
 $(localize_tests) $(localize_fuzz): $(call archives,localize) | nm-localizer
 $(localizer_tests) $(localizer_fuzz): $(call archives,localizer)
+$(log_uploader_tests) $(log_uploader_fuzz): $(call archives,log_uploader)
 $(nmctl_tests): $(call archives,nmctl) | nmctl/nmctl
 $(nmctl_agent_tests): $(call archives,nmctl) $(call archives,agent)
 $(sim_tests) $(sim_fuzz): $(call archives,sim)
