@@ -27,3 +27,5 @@ log_uploader_libs = libnm-log-uploader.a $(log_format_libs) $(upload_libs) $(hdf
 pkglibexec_PROGRAMS += nm-log-uploader
 nm_log_uploader_SOURCES = %D%/nm-log-uploader.c
 nm_log_uploader_LDADD = $(log_uploader_libs)
+
+dist_man_MANS += packaging/nm-log-uploader.8
