@@ -17,7 +17,7 @@
 #define MAX_REDIRECTS 10L
 /* Limit on all headers: curl limits the length of a line, but not the number of lines. */
 #define MAX_HEADER_BYTES (64U << 10)
-#define MAX_TEXT_BYTES (64U << 10)
+#define MAX_TEXT_BYTES (64U << 10) /* of a refusal */
 #define LEAST_BYTES_PER_SEC 1024L /* mean over idle_usec; a server that is slower counts as failed */
 
 struct nm_http {
@@ -56,18 +56,18 @@ static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_http *h = userdata;
     size_t size = unit * n; /* curl passes at most 16 KiB */
-    uint64_t most_bytes;
+    uint64_t most_bytes = h->request->most_bytes;
     long status = 0;
-    bool to_file;
     int r;
 
     (void)curl_easy_getinfo(h->curl.handle, CURLINFO_RESPONSE_CODE, &status);
-    to_file = status == 200 && h->request->fd >= 0;
-    most_bytes = to_file ? h->request->most_bytes : NM_MIN(h->request->most_bytes, (uint64_t)MAX_TEXT_BYTES);
+    if (status != 200)
+        most_bytes = NM_MIN(most_bytes, (uint64_t)MAX_TEXT_BYTES);
     if (size > most_bytes - h->body_bytes)
         return too_much(h, most_bytes);
     h->body_bytes += size;
-    r = to_file ? nm_write_all(h->request->fd, data, size) : nm_curl_append_body(&h->curl, data, size, MAX_TEXT_BYTES);
+    r = status == 200 && h->request->fd >= 0 ? nm_write_all(h->request->fd, data, size)
+                                             : nm_curl_append_body(&h->curl, data, size, (size_t)most_bytes);
     return r < 0 ? nm_curl_stop(&h->curl, r) : size;
 }
 

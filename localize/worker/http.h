@@ -59,7 +59,7 @@ NM_DEFINE_CLEANUP(struct nm_http *, nm_http_free)
  * Returns 0 if the server has answered, with any status. Otherwise returns the end of a sentence in *ret_message (freed
  * by the caller), and
  *   -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EIO  a failure of the server or the network (see nm_http_may_pass)
- *   -EFBIG  the answer is larger than most_bytes, or than the limit for headers or for other bodies
+ *   -EFBIG  the answer is larger than most_bytes, or than the limit for headers or for bodies of other statuses
  *   -ELOOP  too many redirects
  *   others  errors of `body`, and local failures: writing the file (-ENOSPC ...), -EINVAL (invalid URL), -ENOMEM
  */

@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 
+#include "localize/worker/http.h"
 #include "tests/unit/canned-server.h"
 #include "tests/unit/worker-run.h"
 #include "util/clock.h"
@@ -45,6 +46,7 @@ static void make_table(unsigned port, struct canned *table)
         {"GET /moved ", print("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%u/good\r\n\r\n", port), 0},
         {"GET /round ", "HTTP/1.1 302 Found\r\nLocation: /round\r\n\r\n", 0},
         {"GET /to-file ", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", 0},
+        {"GET /large ", print("HTTP/1.1 200 OK\r\n\r\n%0100000d", 7), 0},
         {"GET /hang ", "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", CANNED_HANG},
         {"GET /endless ", "HTTP/1.1 200 OK\r\n\r\n" FILLER_1024, CANNED_ENDLESS},
         {"GET /headers ", "HTTP/1.1 200 OK\r\nX: " FILLER_1024, CANNED_ENDLESS},
@@ -170,6 +172,25 @@ static void test_a_file_is_fetched_over_http(void **state)
     fetch_http("good", 0, ONCE);
     assert_done("10/good", "hello");
     assert_non_null(strstr(output, "\"state\":\"fetching\""));
+}
+
+/* The list of a directory's files may be large. */
+static void test_a_large_answer_is_kept_in_memory(void **state)
+{
+    _cleanup_(nm_http_freep) struct nm_http *http = NULL;
+    _cleanup_free_ char *url = print("http://127.0.0.1:%u/large", server.port), *message = NULL;
+    struct nm_http_request request = {.url = url, .fd = -EBADF, .most_bytes = 100000, .deadline_usec = UINT64_MAX,
+                                      .idle_usec = NM_USEC_PER_SEC};
+    struct nm_http_answer answer;
+
+    (void)state;
+    assert_int_equal(nm_http_new("test", &http), 0);
+    assert_int_equal(nm_http_perform(http, &request, &answer, NULL), 0);
+    assert_int_equal(answer.text_size, 100000);
+    assert_int_equal(answer.text[99999], '7');
+    request.most_bytes = 99999;
+    assert_int_equal(nm_http_perform(http, &request, &answer, &message), -EFBIG);
+    assert_string_equal(message, "the server sends more than the allowed 99999 bytes");
 }
 
 static void test_a_file_with_another_modification_time_is_refused(void **state)
@@ -393,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_swebhdfs_uses_a_separate_list_of_name_nodes),
         TEST(test_a_file_is_fetched_over_http),
+        TEST(test_a_large_answer_is_kept_in_memory),
         TEST(test_a_file_with_another_modification_time_is_refused),
         TEST(test_an_http_error_is_reported),
         TEST(test_redirects_are_followed_up_to_a_limit),
