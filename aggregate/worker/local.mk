@@ -9,6 +9,7 @@ upload_libs = libnm-upload.a $(JANSSON_LIBS) $(util_libs)
 # library, so that tests can call it.
 noinst_LIBRARIES += libnm-log-uploader.a
 libnm_log_uploader_a_SOURCES = \
+	%D%/indexed.c %D%/indexed.h \
 	%D%/remote-dirs.c %D%/remote-dirs.h \
 	%D%/target.h \
 	%D%/target-file.c \

@@ -109,14 +109,14 @@ static int file_set_owner(struct nm_target *t, const char *path, const char *own
     return 0;
 }
 
-static int copy(const struct nm_target *t, int fd, struct nm_upload_stream *stream)
+static int copy(const struct nm_target *t, int fd, const struct nm_target_source *source)
 {
     _cleanup_free_ char *piece = malloc(PIECE_BYTES);
 
     if (!piece)
         return -ENOMEM;
     for (;;) {
-        ssize_t n = nm_upload_stream_read(stream, piece, PIECE_BYTES);
+        ssize_t n = source->body.read(source->body.userdata, piece, PIECE_BYTES);
         int r = n <= 0 ? (int)n : nm_write_all(fd, piece, (size_t)n);
 
         if (r < 0)
@@ -125,28 +125,72 @@ static int copy(const struct nm_target *t, int fd, struct nm_upload_stream *stre
             return RET_NERRNO(fdatasync(fd)); /* the local logs are removed afterwards */
         if (nm_now_usec() >= t->deadline_usec)
             return -ETIMEDOUT;
-        nm_upload_stream_progress(stream, 0, 0);
+        if (source->progress)
+            source->progress(source->body.userdata, 0, 0);
     }
 }
 
-static int file_create(struct nm_target *t, const char *path, struct nm_upload_stream *stream, char **ret_message)
+static int copy_whole(const struct nm_target *t, int fd, const char *path, const struct nm_target_source *source,
+                      char **ret_message)
+{
+    int r = source->body.restart(source->body.userdata);
+    const char *own;
+
+    if (r >= 0)
+        r = copy(t, fd, source);
+    if (r >= 0)
+        return 0;
+    own = source->message ? source->message(source->body.userdata) : NULL;
+    return own ? nm_fail(ret_message, r, "%s", own) : failed(r, path, ret_message);
+}
+
+static int file_create(struct nm_target *t, const char *path, const struct nm_target_source *source,
+                       char **ret_message)
 {
     const char *name;
     _cleanup_close_ int dir = open_parent(t, path, &name), fd = -EBADF;
-    int r = dir < 0 ? dir : nm_upload_stream_restart(stream);
 
-    if (r < 0)
-        return failed(r, path, ret_message);
+    if (dir < 0)
+        return failed(dir, path, ret_message);
     if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
         return failed(-errno, path, ret_message);
     fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || fchmod(fd, 0640) < 0)
         return failed(-errno, path, ret_message);
-    r = copy(t, fd, stream);
-    if (r >= 0)
-        return 0;
-    return nm_upload_stream_message(stream) ? nm_fail(ret_message, r, "%s", nm_upload_stream_message(stream))
-                                            : failed(r, path, ret_message);
+    return copy_whole(t, fd, path, source, ret_message);
+}
+
+static int file_append(struct nm_target *t, const char *path, const struct nm_target_source *source,
+                       char **ret_message)
+{
+    const char *name;
+    _cleanup_close_ int dir = open_parent(t, path, &name);
+    _cleanup_close_ int fd =
+        dir < 0 ? dir : RET_NERRNO(openat(dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+
+    return fd < 0 ? failed(fd, path, ret_message) : copy_whole(t, fd, path, source, ret_message);
+}
+
+static int file_read(struct nm_target *t, const char *path, uint64_t offset, void *buf, size_t size,
+                     char **ret_message)
+{
+    const char *name;
+    _cleanup_close_ int dir = open_parent(t, path, &name);
+    _cleanup_close_ int fd =
+        dir < 0 ? dir : RET_NERRNO(openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    size_t done = 0;
+    ssize_t n = 1;
+
+    while (fd >= 0 && done < size && n > 0) {
+        n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno != EINTR)
+            return failed(-errno, path, ret_message);
+        done += n > 0 ? (size_t)n : 0;
+        n = n < 0 ? 1 : n;
+    }
+    if (fd >= 0 && done < size)
+        return nm_fail(ret_message, -EBADMSG, "%s is shorter than expected", path);
+    return fd < 0 ? failed(fd, path, ret_message) : 0;
 }
 
 /* Renames without replacing a file. Some file systems, such as NFS, lack RENAME_NOREPLACE. Only this node's uploads of
@@ -211,6 +255,8 @@ static const struct nm_target_ops file_ops = {
     .set_mode = file_set_mode,
     .set_owner = file_set_owner,
     .create = file_create,
+    .append = file_append,
+    .read = file_read,
     .rename = file_rename,
     .remove = file_remove,
     .list = file_list,

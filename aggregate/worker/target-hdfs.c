@@ -5,6 +5,8 @@
  * another name node. All operations can therefore be repeated, except for RENAME, whose caller looks at the result.
  */
 
+#include <inttypes.h>
+
 #include "aggregate/worker/target.h"
 #include "localize/worker/hdfs.h"
 #include "localize/worker/webhdfs.h"
@@ -17,14 +19,20 @@ struct hdfs_target {
     struct nm_hdfs hdfs;
 };
 
+/* An append whose bytes are sent once. */
+struct append {
+    const struct nm_target_source *source;
+    bool has_begun;
+};
+
 static struct hdfs_target *of(struct nm_target *t)
 {
     return NM_CONTAINER_OF(t, struct hdfs_target, target);
 }
 
 /* Makes a request. The answer is valid until the next request. */
-static int ask(struct nm_target *t, const char *path, const char *method, const char *op, const char *arguments,
-               struct nm_http_answer *ret, char **ret_message)
+static int ask_at_most(struct nm_target *t, const char *path, const char *method, const char *op,
+                       const char *arguments, uint64_t most_bytes, struct nm_http_answer *ret, char **ret_message)
 {
     const struct nm_hdfs_query q = {
         .path = path,
@@ -33,11 +41,17 @@ static int ask(struct nm_target *t, const char *path, const char *method, const 
         .method = method,
         .arguments = arguments,
         .fd = -EBADF,
-        .most_bytes = nm_streq(op, "LISTSTATUS") ? MAX_LIST_BYTES : NM_WEBHDFS_MAX_BYTES,
+        .most_bytes = most_bytes,
         .deadline_usec = t->deadline_usec,
     };
 
     return nm_hdfs_query(&of(t)->hdfs, &t->work->remote, &q, ret, ret_message);
+}
+
+static int ask(struct nm_target *t, const char *path, const char *method, const char *op, const char *arguments,
+               struct nm_http_answer *ret, char **ret_message)
+{
+    return ask_at_most(t, path, method, op, arguments, NM_WEBHDFS_MAX_BYTES, ret, ret_message);
 }
 
 static int unreadable(const char *op, char **ret_message)
@@ -115,29 +129,101 @@ static int hdfs_set_owner(struct nm_target *t, const char *path, const char *own
     return ask(t, path, "PUT", "SETOWNER", arguments, &answer, ret_message);
 }
 
-/* The message of the stream explains more than that of the HTTP client. */
-static int hdfs_create(struct nm_target *t, const char *path, struct nm_upload_stream *stream, char **ret_message)
+/* Sends bytes. The message of the source explains more than that of the HTTP client. */
+static int send_bytes(struct nm_target *t, const char *path, const char *method, const char *op,
+                      const char *arguments, const struct nm_target_source *source, char **ret_message)
 {
-    const struct nm_http_body body = {
-        .read = nm_upload_stream_read, .restart = nm_upload_stream_restart, .userdata = stream};
     const struct nm_hdfs_query q = {
         .path = path,
         .path_len = strlen(path),
-        .op = "CREATE",
-        .method = "PUT",
-        .arguments = "&overwrite=true&permission=640",
-        .body = &body,
+        .op = op,
+        .method = method,
+        .arguments = arguments,
+        .body = &source->body,
         .fd = -EBADF,
         .most_bytes = NM_WEBHDFS_MAX_BYTES,
         .deadline_usec = t->deadline_usec,
-        .progress = nm_upload_stream_progress,
-        .userdata = stream,
+        .progress = source->progress,
+        .userdata = source->body.userdata,
     };
+    const char *own;
     _cleanup_free_ char *message = NULL;
     struct nm_http_answer answer;
     int r = nm_hdfs_query(&of(t)->hdfs, &t->work->remote, &q, &answer, &message);
 
-    return r < 0 ? nm_fail(ret_message, r, "%s", nm_upload_stream_message(stream) ?: message ?: strerror(-r)) : 0;
+    if (r >= 0)
+        return 0;
+    own = source->message ? source->message(source->body.userdata) : NULL;
+    return nm_fail(ret_message, r, "%s", own ?: message ?: strerror(-r));
+}
+
+static int hdfs_create(struct nm_target *t, const char *path, const struct nm_target_source *source,
+                       char **ret_message)
+{
+    return send_bytes(t, path, "PUT", "CREATE", "&overwrite=true&permission=640", source, ret_message);
+}
+
+/* If a data node fails, the bytes that it has stored remain, so another one must not get them again. */
+static int restart_once(void *userdata)
+{
+    const struct append *a = userdata;
+
+    if (a->has_begun)
+        return -EIO;
+    return a->source->body.restart(a->source->body.userdata);
+}
+
+static ssize_t read_appended(void *userdata, char *buf, size_t n)
+{
+    struct append *a = userdata;
+
+    a->has_begun = true;
+    return a->source->body.read(a->source->body.userdata, buf, n);
+}
+
+static void report_appended(void *userdata, uint64_t bytes, uint64_t total_bytes)
+{
+    const struct append *a = userdata;
+
+    if (a->source->progress)
+        a->source->progress(a->source->body.userdata, bytes, total_bytes);
+}
+
+static const char *appended_message(const void *userdata)
+{
+    const struct append *a = userdata;
+
+    return a->source->message ? a->source->message(a->source->body.userdata) : NULL;
+}
+
+static int hdfs_append(struct nm_target *t, const char *path, const struct nm_target_source *source,
+                       char **ret_message)
+{
+    struct append a = {.source = source};
+    const struct nm_target_source once = {
+        .body = {.read = read_appended, .restart = restart_once, .userdata = &a},
+        .progress = report_appended,
+        .message = appended_message,
+    };
+
+    return send_bytes(t, path, "POST", "APPEND", NULL, &once, ret_message);
+}
+
+static int hdfs_read(struct nm_target *t, const char *path, uint64_t offset, void *buf, size_t size,
+                     char **ret_message)
+{
+    struct nm_http_answer answer;
+    char arguments[80];
+    int r;
+
+    (void)snprintf(arguments, sizeof arguments, "&offset=%" PRIu64 "&length=%zu", offset, size);
+    r = ask_at_most(t, path, NULL, "OPEN", arguments, size, &answer, ret_message);
+    if (r < 0)
+        return r;
+    if (answer.text_size != size)
+        return nm_fail(ret_message, -EBADMSG, "%s is shorter than expected", path);
+    memcpy(buf, answer.text, size);
+    return 0;
 }
 
 static int hdfs_rename(struct nm_target *t, const char *from, const char *to, char **ret_message)
@@ -161,7 +247,7 @@ static int hdfs_list(struct nm_target *t, const char *path, int (*found)(void *u
 {
     struct nm_webhdfs_list list;
     struct nm_http_answer answer;
-    int r = ask(t, path, NULL, "LISTSTATUS", NULL, &answer, ret_message);
+    int r = ask_at_most(t, path, NULL, "LISTSTATUS", NULL, MAX_LIST_BYTES, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -186,6 +272,8 @@ static const struct nm_target_ops hdfs_ops = {
     .set_mode = hdfs_set_mode,
     .set_owner = hdfs_set_owner,
     .create = hdfs_create,
+    .append = hdfs_append,
+    .read = hdfs_read,
     .rename = hdfs_rename,
     .remove = hdfs_remove,
     .list = hdfs_list,

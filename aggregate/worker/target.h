@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "aggregate/worker/upload-report.h"
-#include "aggregate/worker/upload-stream.h"
 #include "aggregate/worker/upload-work.h"
+#include "localize/worker/http.h"
 
 #define NM_TARGET_MAX_LIST_ENTRIES 65536U
 
@@ -25,6 +25,15 @@ struct nm_target_status {
     bool is_owned;  /* the object belongs to the user */
 };
 
+/* The bytes for a file. */
+struct nm_target_source {
+    struct nm_http_body body;
+    /* Both may be NULL, and get the userdata of the body. message() returns the end of a sentence about a failure of
+     * read(), or NULL. */
+    void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes);
+    const char *(*message)(const void *userdata);
+};
+
 struct nm_target_ops {
     /* -ENOENT: it doesn't exist. */
     int (*stat)(struct nm_target *t, const char *path, struct nm_target_status *ret, char **ret_message);
@@ -33,8 +42,12 @@ struct nm_target_ops {
     int (*set_mode)(struct nm_target *t, const char *path, unsigned mode, char **ret_message);
     /* Sets the owner and the group, which may be "". */
     int (*set_owner)(struct nm_target *t, const char *path, const char *owner, const char *group, char **ret_message);
-    /* Makes a file with the bytes of the stream, or replaces it. */
-    int (*create)(struct nm_target *t, const char *path, struct nm_upload_stream *stream, char **ret_message);
+    /* Makes a file with the bytes of the source, or replaces it. */
+    int (*create)(struct nm_target *t, const char *path, const struct nm_target_source *source, char **ret_message);
+    /* Appends the bytes of the source to a file, which may then have a part of the bytes after a failure. */
+    int (*append)(struct nm_target *t, const char *path, const struct nm_target_source *source, char **ret_message);
+    /* Reads `size` bytes of a file. -EBADMSG: the file is shorter. */
+    int (*read)(struct nm_target *t, const char *path, uint64_t offset, void *buf, size_t size, char **ret_message);
     /* -EEXIST: there is a file of the new name already, or no file of the old name. */
     int (*rename)(struct nm_target *t, const char *from, const char *to, char **ret_message);
     /* Removes a file. Succeeds if it doesn't exist. */

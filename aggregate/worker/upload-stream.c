@@ -22,7 +22,7 @@ struct sent {
 struct nm_upload_stream {
     const struct nm_upload_work *work;
     const struct nm_upload_plan *plan;
-    const char *remote_name;
+    struct nm_upload_stream_to to;
     struct nm_upload_report *report;
     struct nm_log_writer *writer;
     /* bytes that the writer has made and that weren't read yet */
@@ -39,14 +39,18 @@ struct nm_upload_stream {
     char *message;
 };
 
-/* Stores the bytes that the writer makes. They are at most a piece of a log file, or an index. */
+/* Stores the bytes that the writer makes. They are at most a few pieces of a log file, or an index. */
 static int store(void *userdata, const void *data, size_t n, char **ret_message)
 {
     struct nm_upload_stream *s = userdata;
 
     (void)ret_message;
-    if (s->made_at == s->made_end)
-        s->made_at = s->made_end = 0;
+    if (n > s->made_room - s->made_end) {
+        if (s->made_at > 0)
+            memmove(s->made, s->made + s->made_at, s->made_end - s->made_at);
+        s->made_end -= s->made_at;
+        s->made_at = 0;
+    }
     if (n > s->made_room - s->made_end) {
         size_t room = NM_MAX(2 * s->made_room, s->made_end + n);
         char *grown = realloc(s->made, room);
@@ -73,7 +77,10 @@ int nm_upload_stream_restart(void *userdata)
         .view_acl = s->work->view_acl,
         .modify_acl = s->work->modify_acl,
         .upload_msec = s->work->upload_msec,
-        .remote_name = s->remote_name,
+        .remote_name = s->to.remote_name,
+        .offset_bytes = s->to.offset_bytes,
+        .former_meta = s->to.former_meta,
+        .former_meta_size = s->to.former_meta_size,
     };
     struct nm_log_writer *writer = NULL;
     int r = nm_log_writer_new(&params, &sink, &writer);
@@ -94,7 +101,8 @@ int nm_upload_stream_restart(void *userdata)
 }
 
 int nm_upload_stream_new(const struct nm_upload_work *work, const struct nm_upload_plan *plan,
-                         const char *remote_name, struct nm_upload_report *report, struct nm_upload_stream **ret)
+                         const struct nm_upload_stream_to *to, struct nm_upload_report *report,
+                         struct nm_upload_stream **ret)
 {
     _cleanup_(nm_upload_stream_freep) struct nm_upload_stream *s = calloc(1, sizeof *s);
     int r;
@@ -103,7 +111,7 @@ int nm_upload_stream_new(const struct nm_upload_work *work, const struct nm_uplo
         return -ENOMEM;
     s->work = work;
     s->plan = plan;
-    s->remote_name = remote_name;
+    s->to = *to;
     s->report = report;
     s->fd = -EBADF;
     s->piece = malloc(PIECE_BYTES);
@@ -250,7 +258,7 @@ ssize_t nm_upload_stream_read(void *userdata, char *buf, size_t n)
     size_t size;
 
     free(STEAL_PTR(s->message));
-    while (s->made_at == s->made_end && !s->has_ended) {
+    while (s->made_end - s->made_at < n && !s->has_ended) { /* the writer makes many pieces of a few bytes */
         int r = step(s);
 
         if (r < 0)
@@ -272,8 +280,10 @@ void nm_upload_stream_progress(void *userdata, uint64_t bytes, uint64_t total_by
                               s->plan->total_bytes);
 }
 
-const char *nm_upload_stream_message(const struct nm_upload_stream *s)
+const char *nm_upload_stream_message(const void *userdata)
 {
+    const struct nm_upload_stream *s = userdata;
+
     return s->message;
 }
 

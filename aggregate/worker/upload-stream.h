@@ -14,9 +14,18 @@
 
 struct nm_upload_stream;
 
-/* The arguments must stay valid. remote_name: the name of the file that gets the bytes. */
+/* The file that gets the bytes. An IndexedFile may exist already, with offset_bytes bytes and the index former_meta. */
+struct nm_upload_stream_to {
+    const char *remote_name;
+    uint64_t offset_bytes;
+    const void *former_meta; /* may be NULL */
+    size_t former_meta_size;
+};
+
+/* The arguments, except for `to` itself, must stay valid. -EBADMSG, -EFBIG: the former index can't be continued. */
 int nm_upload_stream_new(const struct nm_upload_work *work, const struct nm_upload_plan *plan,
-                         const char *remote_name, struct nm_upload_report *report, struct nm_upload_stream **ret);
+                         const struct nm_upload_stream_to *to, struct nm_upload_report *report,
+                         struct nm_upload_stream **ret);
 struct nm_upload_stream *nm_upload_stream_free(struct nm_upload_stream *s);
 NM_DEFINE_CLEANUP(struct nm_upload_stream *, nm_upload_stream_free)
 
@@ -27,8 +36,8 @@ int nm_upload_stream_restart(void *userdata);
 /* Reports progress. userdata: the stream. */
 void nm_upload_stream_progress(void *userdata, uint64_t bytes, uint64_t total_bytes);
 
-/* Returns the end of a sentence about the failure of the last read, or NULL. Belongs to the stream. */
-const char *nm_upload_stream_message(const struct nm_upload_stream *s);
+/* Returns the end of a sentence about the failure of the last read, or NULL. It belongs to the stream. */
+const char *nm_upload_stream_message(const void *userdata);
 
 /* After the last byte: the size of the remote file, and the bytes and the number of the log files in it. Files that
  * were replaced since the plan was made are left out. */

@@ -27,7 +27,7 @@
  * Java's regular expressions, which are found anywhere in a name. An empty or absent "include" finds all names, and the
  * other patterns none. "rolling": the cluster uploads logs of running containers, so names have the upload's time.
  * "upload_msec" identifies the upload: an upload that is repeated with the same value is done once. "max_files": number
- * of files of this node and application that are kept if "rolling" is set; 0: all.
+ * of files of this node and application that are kept if "rolling" is set and the format is TFile; 0: all.
  */
 
 #include <jansson.h>

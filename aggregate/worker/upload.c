@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "aggregate/upload-names.h"
+#include "aggregate/worker/indexed.h"
 #include "aggregate/worker/remote-dirs.h"
 #include "util/array.h"
 #include "util/error.h"
@@ -34,6 +35,21 @@ static void upload_done(struct upload *u)
     free(u->dir);
     free(u->path);
     free(u->temporary);
+}
+
+/* Returns whether the upload is appended to the file of earlier uploads. */
+static bool appends(const struct upload *u)
+{
+    return u->work->is_indexed && u->work->is_rolling;
+}
+
+static struct nm_target_source source_of(struct nm_upload_stream *stream)
+{
+    return (struct nm_target_source){
+        .body = {.read = nm_upload_stream_read, .restart = nm_upload_stream_restart, .userdata = stream},
+        .progress = nm_upload_stream_progress,
+        .message = nm_upload_stream_message,
+    };
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -108,6 +124,8 @@ static int recover(struct upload *u, char **ret_message)
     if (!u->pending.remote_name)
         return 0;
     r = is_in_place(u, u->pending.remote_name, u->pending.remote_bytes, ret_message);
+    if (r > 0 && appends(u) && nm_indexed_complete(u->work, u->target, u->dir, ret_message) < 0)
+        return -EIO;
     if (r < 0)
         return r;
     if (r > 0) {
@@ -197,7 +215,8 @@ static int write_temporary(struct upload *u, struct nm_upload_stream_sums *ret, 
 {
     struct nm_target_status status = {0};
     _cleanup_free_ char *message = NULL;
-    int r = u->target->ops->create(u->target, u->temporary, u->stream, &message);
+    const struct nm_target_source source = source_of(u->stream);
+    int r = u->target->ops->create(u->target, u->temporary, &source, &message);
 
     NM_FAULT("upload-written");
     if (r >= 0) {
@@ -279,7 +298,7 @@ static int remove_oldest(struct upload *u, char **ret_message)
 static void limit_files(struct upload *u)
 {
     _cleanup_free_ char *message = NULL;
-    int r = u->work->is_rolling && u->work->max_files > 0 ? remove_oldest(u, &message) : 0;
+    int r = u->work->is_rolling && !appends(u) && u->work->max_files > 0 ? remove_oldest(u, &message) : 0;
 
     if (r < 0)
         nm_upload_report_note(u->report, "can't remove the oldest logs: %s", message ?: strerror(-r));
@@ -287,13 +306,15 @@ static void limit_files(struct upload *u)
 
 /* ---- upload ---------------------------------------------------------------------------------- */
 
+/* Completes an upload whose bytes are in the remote file system. */
 static int finish(struct upload *u, const struct nm_upload_stream_sums *sums, char **ret_message)
 {
     int r = u->state_fd < 0 ? 0 : save_pending(u, sums, ret_message);
 
     NM_FAULT("upload-pending");
     if (r >= 0)
-        r = give_name(u, sums->remote_bytes, ret_message);
+        r = appends(u) ? nm_indexed_complete(u->work, u->target, u->dir, ret_message)
+                       : give_name(u, sums->remote_bytes, ret_message);
     NM_FAULT("upload-renamed");
     if (r < 0)
         return r;
@@ -318,8 +339,9 @@ static int return_former(const struct nm_upload_memory *memory, struct nm_upload
 
 static int write_and_finish(struct upload *u, struct nm_upload_result *ret, char **ret_message)
 {
+    const struct nm_upload_stream_to to = {.remote_name = u->name};
     struct nm_upload_stream_sums sums = {0};
-    int r = nm_upload_stream_new(u->work, &u->plan, u->name, u->report, &u->stream);
+    int r = nm_upload_stream_new(u->work, &u->plan, &to, u->report, &u->stream);
 
     if (r < 0)
         return nm_fail(ret_message, r, "can't make the file's format: %s", strerror(-r));
@@ -335,6 +357,75 @@ static int write_and_finish(struct upload *u, struct nm_upload_result *ret, char
         return r;
     *ret = (struct nm_upload_result){.bytes = sums.remote_bytes, .n_files = sums.n_files, .name = STEAL_PTR(u->name)};
     return 0;
+}
+
+/* Writes the bytes behind the file that x has chosen, or another one if that isn't possible. */
+static int append_bytes(struct upload *u, struct nm_indexed *x, struct nm_upload_stream_sums *ret, char **ret_message)
+{
+    _cleanup_free_ char *path = NULL, *message = NULL;
+    struct nm_target_status status = {0};
+    int r = 1;
+
+    while (r == 1) {
+        const struct nm_upload_stream_to to = {.remote_name = x->name, .offset_bytes = x->bytes,
+                                               .former_meta = x->meta, .former_meta_size = x->meta_size};
+        struct nm_target_source source;
+
+        u->stream = nm_upload_stream_free(u->stream);
+        r = nm_upload_stream_new(u->work, &u->plan, &to, u->report, &u->stream);
+        if ((r == -EBADMSG || r == -EFBIG) && x->good_bytes > 0) {
+            r = nm_indexed_choose_new(x);
+            r = r < 0 ? r : 1;
+            continue;
+        }
+        if (r < 0)
+            return nm_fail(ret_message, r, "can't make the file's format: %s", strerror(-r));
+        source = source_of(u->stream);
+        r = nm_indexed_write(x, &source, ret_message);
+    }
+    NM_FAULT("upload-written");
+    if (r < 0)
+        return r;
+    *ret = nm_upload_stream_sums(u->stream);
+    ret->remote_bytes += x->bytes;
+    path = nm_strdup_printf("%s/%s", u->dir, x->name);
+    r = path ? u->target->ops->stat(u->target, path, &status, &message) : -ENOMEM;
+    if (r >= 0 && status.bytes != ret->remote_bytes)
+        r = nm_fail(&message, -EIO, "it has %llu bytes instead of %llu", (unsigned long long)status.bytes,
+                    (unsigned long long)ret->remote_bytes);
+    return r < 0 ? nm_fail(ret_message, r, "can't write %s: %s", x->name, message ?: strerror(-r)) : 0;
+}
+
+static int append_and_finish(struct upload *u, struct nm_indexed *x, struct nm_upload_result *ret,
+                             char **ret_message)
+{
+    struct nm_upload_stream_sums sums = {0};
+    int r = nm_indexed_choose(x, &u->memory, ret_message);
+
+    if (r >= 0 && x->is_done) {
+        *ret = (struct nm_upload_result){.n_files = u->plan.n, .name = STEAL_PTR(x->name)};
+        return 0;
+    }
+    if (r >= 0)
+        r = append_bytes(u, x, &sums, ret_message);
+    if (r < 0)
+        return r;
+    u->name = STEAL_PTR(x->name);
+    r = finish(u, &sums, ret_message);
+    if (r >= 0 && sums.n_files > 0)
+        *ret = (struct nm_upload_result){
+            .bytes = sums.remote_bytes, .n_files = sums.n_files, .name = STEAL_PTR(u->name)};
+    return r;
+}
+
+static int upload_appended(struct upload *u, struct nm_upload_result *ret, char **ret_message)
+{
+    struct nm_indexed x = {.work = u->work, .target = u->target, .report = u->report, .dir = u->dir};
+    int r = append_and_finish(u, &x, ret, ret_message);
+
+    u->stream = nm_upload_stream_free(u->stream); /* it refers to the index in x */
+    nm_indexed_done(&x);
+    return r;
 }
 
 static int upload_all(struct upload *u, struct nm_upload_result *ret, char **ret_message)
@@ -361,6 +452,8 @@ static int upload_all(struct upload *u, struct nm_upload_result *ret, char **ret
     if (r < 0)
         return r;
     NM_FAULT("upload-dirs");
+    if (appends(u))
+        return upload_appended(u, ret, ret_message);
     r = choose_name(u, ret_message);
     if (r < 0)
         return r;

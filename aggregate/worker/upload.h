@@ -5,7 +5,8 @@
  * One upload, from the log directories of an application to the remote directory. The upload can be interrupted at any
  * step and repeated, and its logs then exist once in the remote directory: the remote file gets its bytes under a
  * temporary name, the pending memory is written (upload-memory.h), the file is renamed, and the pending memory replaces
- * the old one. If the pending memory exists at the start, the remote file shows whether it was renamed.
+ * the old one. If the pending memory exists at the start, the remote file shows whether it was renamed. Uploads that
+ * are appended to an IndexedFile have a mark instead of the temporary name (indexed.h).
  */
 
 #include "aggregate/worker/target.h"
