@@ -11,6 +11,8 @@
 . "$(dirname "$0")/hdfs/lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
+grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h" ||
+    skip_all "this build has no fault steps: configure --enable-fault-injection"
 need 'Maven has the jars for HDFS' hdfs_find "$NMD_TEST_BUILD/java/hdfs"
 need "Hadoop's client is available" stock_build
 export NMD_TEST_CLASSPATH=$stock_classpath
