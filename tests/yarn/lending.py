@@ -291,6 +291,39 @@ def restart(how):
     cluster.wait_beats()
 
 
+def held(reason):
+    status = json.loads(subprocess.run([nmctl, "status", "--json"], capture_output=True, text=True).stdout)
+    return status["upstream"]["masters"]["lending"]["held"][reason]
+
+
+def try_registered_before():
+    """Lending is switched on while a master runs. This must be the first test: a node that has lent keeps books for all masters."""
+    restart("off")
+    a = Application(kind=None, grants=False)
+    a.beat(ask(20, 3), ask(20, 3, kind=O))
+    own = a.rm.give(1, 20, O)
+    a.beat()
+    reports[a.n] = "MAPREDUCE"
+    restart("all")
+    reconnect(a)
+    a.learn_type()
+    own += a.rm.give(1, 20, O)
+    answer = a.beat(ask(20, 4))
+    fact("nothing is lent to a master that registered before lending was enabled", (a.rm.asks, held("registered_before")),
+         (["20 * G4"], 4))
+    fact("its own opportunistic containers are shown as they are", (answer.types, answer.numbers), ("O", own[1:]))
+    for n in own:
+        a.rm.end(n, KILLED_BY_NODE)
+    fact("the ends of its own opportunistic containers are shown as they are", [end[:2] for end in a.beat().ended.values()],
+         [(KILLED_BY_NODE, O)] * 2)
+    a.rm.registered = False
+    a.refused()
+    a.register()
+    a.beat(ask(20, 2))
+    fact("when it has registered again, its asks are lent", a.rm.asks, ["20 * G0", "20 * O2"])
+    restart("allowed")
+
+
 # ---- the books ------------------------------------------------------------------------------------------------------
 
 def try_all():
@@ -601,6 +634,6 @@ if len(sys.argv) > 9:  # only these tests
     for name in sys.argv[9:]:
         globals()["try_" + name]()
     sys.exit()
-for test in (try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type, try_refusing,
-             try_back_off, try_new_rm, try_promotion, try_ended, try_kill, try_steps, try_modes):
+for test in (try_registered_before, try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type,
+             try_refusing, try_back_off, try_new_rm, try_promotion, try_ended, try_kill, try_steps, try_modes):
     test()
