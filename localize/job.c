@@ -5,328 +5,76 @@
 #include "localize/job.h"
 
 #include <assert.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/pidfd.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
+#include <stdlib.h>
 
-#include "localize/localizer.h"
-#include "localize/worker-protocol.h"
-#include "util/become.h"
-#include "util/clock.h"
+#include "localize/worker-process.h"
 #include "util/error.h"
-#include "util/fileio.h"
-#include "util/inherited.h"
-#include "util/loop.h"
 
-#define FREE_MSEC 2000
-#define READ_BYTES 1024U /* bytes to read in one turn: two dozen lines of nm-localizer */
-#define PIPE_READS 72    /* number of reads of READ_BYTES, which is more than a pipe holds */
-/* Rate limit for the lines of a worker's report. On average a worker may write two lines in each report interval. The
- * burst limit is LINES_AT_ONCE, the number of lines that fit into the pipe while nmd is delayed, plus LINES_OF_EACH for
- * each resource. */
-#define LINE_USEC (NM_WORKER_REPORT_INTERVAL_USEC / 2)
-#define LINES_AT_ONCE 1280U
-#define LINES_OF_EACH 4U
+#define LINES_OF_EACH 4U /* number of lines that nm-localizer may write at once for each resource */
 
 struct nm_localizer_job {
     struct nm_localizer_job_params params;
-    pid_t pid; /* 0: the process has been reaped */
-    int pidfd, lines_fd;
-    sd_event_source *lines_source, *end_source;
-    char line[NM_WORKER_REPORT_LINE_MAX_BYTES + 1];
-    size_t size;
-    uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines, in time; paid_usec: last update of the
-                                                          allowance */
-    bool has_overrun, has_ended;
+    struct nm_worker_process *process;
 };
-
-/* Kills the process group and reaps the worker. Until the worker is reaped, its zombie prevents the group's number from
- * being reused. */
-static int end_group(struct nm_localizer_job *job)
-{
-    int status = 0;
-
-    (void)kill(-job->pid, SIGKILL);
-    (void)kill(job->pid, SIGKILL); /* the process may not have its own group yet */
-    while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    job->pid = 0;
-    return status;
-}
-
-/* Kills the worker and waits a short time. A process that waits for a disk may exit much later. In this case init reaps
- * it. */
-static void end_now(struct nm_localizer_job *job)
-{
-    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
-
-    nm_localizer_job_kill(job);
-    if (job->pidfd < 0 || poll(&end, 1, FREE_MSEC) > 0)
-        (void)end_group(job);
-}
 
 struct nm_localizer_job *nm_localizer_job_free(struct nm_localizer_job *job)
 {
     if (!job)
         return NULL;
-    (void)sd_event_source_disable_unref(job->lines_source);
-    (void)sd_event_source_disable_unref(job->end_source);
-    if (job->pid > 0)
-        end_now(job);
-    (void)nm_close(job->pidfd);
-    (void)nm_close(job->lines_fd);
+    nm_worker_process_free(job->process);
     free(job);
     return NULL;
 }
 
 void nm_localizer_job_kill(struct nm_localizer_job *job)
 {
-    if (job->pid <= 0)
-        return;
-    (void)kill(-job->pid, SIGKILL);
-    (void)kill(job->pid, SIGKILL);
+    nm_worker_process_kill(job->process);
 }
 
 /* Handles a line. Ignores invalid lines: a user who forges lines only harms the user's own fetches. Also ignores
  * progress that is read after the worker's end, because it is outdated and may fill the whole pipe. */
-static void take_report_line(struct nm_localizer_job *job, const char *line, size_t size)
+static void take_report_line(const char *line, size_t size, bool has_ended, void *userdata)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply reply = {0};
+    struct nm_localizer_job *job = userdata;
 
     if (nm_worker_reply_parse(line, size, &reply) >= 0 &&
-        (!job->has_ended || reply.state == NM_REPLY_DONE || reply.state == NM_REPLY_FAILED))
+        (!has_ended || reply.state == NM_REPLY_DONE || reply.state == NM_REPLY_FAILED))
         job->params.replied(job, &reply, job->params.userdata);
 }
 
-/* Charges the worker for a line, or for a read that completes no line, because any process of the user can write into
- * the worker's pipe. Returns false if the worker has exceeded its allowance. */
-static bool pay(struct nm_localizer_job *job)
-{
-    const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
-
-    job->credit_usec = nm_add_u64(job->credit_usec, nm_sub_u64(now_usec, job->paid_usec));
-    job->credit_usec = NM_MIN(job->credit_usec, job->most_credit_usec);
-    job->paid_usec = now_usec;
-    job->has_overrun = job->credit_usec < LINE_USEC;
-    job->credit_usec = nm_sub_u64(job->credit_usec, LINE_USEC);
-    return !job->has_overrun;
-}
-
-/* Reads from the pipe and handles each complete line. Returns 0 if the pipe is empty. */
-static int read_lines(struct nm_localizer_job *job)
-{
-    bool has_line = false;
-    char *end;
-    ssize_t n = read(job->lines_fd, job->line + job->size, NM_MIN(sizeof job->line - 1 - job->size, READ_BYTES));
-
-    if (n < 0 && errno == EINTR)
-        return 1;
-    if (n <= 0)
-        return 0;
-    job->size += (size_t)n;
-    while ((end = memchr(job->line, '\n', job->size))) {
-        size_t length = (size_t)(end - job->line);
-
-        if (!pay(job))
-            return 0;
-        has_line = true;
-        take_report_line(job, job->line, length);
-        job->size -= length + 1;
-        memmove(job->line, end + 1, job->size);
-    }
-    if (job->size == sizeof job->line - 1)
-        job->size = 0; /* too long for a line of nm-localizer */
-    return has_line || pay(job);
-}
-
-/* Reads once per turn, so that a worker that writes without end takes no more time of the event loop than others. */
-static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+static void on_end(const char *reason, void *userdata)
 {
     struct nm_localizer_job *job = userdata;
 
-    (void)source, (void)fd;
-    if (!(revents & EPOLLIN))
-        return sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
-    (void)read_lines(job);
-    if (!job->has_overrun)
-        return 0;
-    (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
-    job->params.overran(job, job->params.userdata);
-    return 0;
-}
-
-/* Explains the worker's end for the log and the container's diagnostics. The worker has already reported failures of
- * single resources in its lines. */
-static void explain(int status, char *reason, size_t size)
-{
-    if (WIFSIGNALED(status))
-        (void)snprintf(reason, size, "nm-localizer was killed by signal %d", WTERMSIG(status));
-    else
-        (void)snprintf(reason, size, "nm-localizer exited with status %d", WEXITSTATUS(status));
-}
-
-/* Handles the worker's end. Also kills its process group: children of a fetch command may still run, but their results
- * can't be used. */
-static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
-{
-    struct nm_localizer_job *job = userdata;
-    char reason[64];
-
-    (void)source, (void)fd, (void)revents;
-    (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
-    explain(end_group(job), reason, sizeof reason);
-    job->has_ended = true;
-    /* Read the last lines, but no more than the pipe can hold, because another process may continue to write to the
-     * pipe. */
-    for (int i = 0; i < PIPE_READS && !job->has_overrun && read_lines(job) > 0; i++)
-        ;
-    (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
     job->params.ended(job, reason, job->params.userdata);
-    return 0;
 }
 
-/* ---- in the child ---- */
-
-/* Switches to the user, with the same groups as the container's command. The groups are looked up in the child process,
- * because nmd's event loop must not wait for name services. */
-static int become_user(const struct nm_localizer_job_params *p)
+static void on_overrun(void *userdata)
 {
-    struct nm_identity who = {.uid = p->uid, .gid = p->gid};
-    gid_t *groups = NULL;
-    int r = 0;
+    struct nm_localizer_job *job = userdata;
 
-    if (geteuid() == 0) {
-        r = p->account ? nm_groups_find(p->account, p->gid, &groups, &who.n_groups)
-                       : nm_groups_find_uid(p->uid, p->gid, &groups, &who.n_groups);
-        who.groups = groups;
-    }
-    return r < 0 ? r : nm_become(&who, &(struct nm_become_options){.no_new_privs = true});
-}
-
-/* Removes nmd's priority and protection from the OOM killer. nmd must respond on a full node, but fetching is less
- * important than running containers. */
-static void reset_priorities(void)
-{
-    (void)setpriority(PRIO_PROCESS, 0, 0);
-    (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
-}
-
-/* Limits memory, because an archive or a server's answer could otherwise use all memory. Sets only the soft limit,
- * because a command may have another limit (fetch-command.c). */
-static void limit(const struct nm_localizer_job_params *p)
-{
-    const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = RLIM_INFINITY};
-    const struct rlimit files = {.rlim_cur = 1024, .rlim_max = 1024};
-
-    (void)setrlimit(RLIMIT_DATA, &memory);
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
-static _Noreturn void become_worker(const struct nm_localizer_job_params *p, int work_fd, int lines_fd, pid_t nmd)
-{
-    char *argv[] = {(char *)"nm-localizer", NULL};
-    char *env[] = {(char *)"PATH=" NM_LOCALIZER_PATH,
-                   (char *)"LC_ALL=C.UTF-8", NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
-
-    nm_inherited_end_with(nmd); /* the worker ends with nmd, because its work has no use without nmd */
-    nm_inherited_reset_signals();
-    (void)setsid();
-    /* dup2() is called for all descriptors before any of them is closed */
-    if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||
-        dup2(null, STDERR_FILENO) < 0)
-        _exit(126);
-    program = dup3(p->program_fd, STDERR_FILENO + 1, O_CLOEXEC);
-    if (program < 0 && p->program_fd != STDERR_FILENO + 1)
-        _exit(126);
-    nm_closefrom(STDERR_FILENO + 2);
-    reset_priorities();
-    if (become_user(p) < 0)
-        _exit(126);
-    limit(p); /* after the look-up of groups, which uses memory copied from nmd */
-    if (chdir("/") < 0)
-        _exit(126);
-    (void)fexecve(STDERR_FILENO + 1, argv, env);
-    _exit(127);
-}
-
-/* ---- in nmd ---- */
-
-/* Writes the work into a memfd. A pipe would have to be written in pieces from the event loop. */
-static int make_work(const char *text)
-{
-    _cleanup_close_ int fd = memfd_create("nm-localizer-work", MFD_CLOEXEC);
-    int r = fd < 0 ? -errno : nm_write_all(fd, text, strlen(text));
-
-    if (r >= 0 && lseek(fd, 0, SEEK_SET) < 0)
-        r = -errno;
-    return r < 0 ? r : STEAL_FD(fd);
-}
-
-static int spawn(struct nm_localizer_job *job)
-{
-    _cleanup_close_ int work = make_work(job->params.work), write_end = -EBADF;
-    const pid_t self = getpid();
-    int pair[2];
-
-    if (work < 0)
-        return work;
-    if (pipe2(pair, O_CLOEXEC) < 0)
-        return -errno;
-    job->lines_fd = pair[0];
-    write_end = pair[1];
-    if (fcntl(job->lines_fd, F_SETFL, O_NONBLOCK) < 0)
-        return -errno;
-    job->pid = fork();
-    if (job->pid < 0) {
-        job->pid = 0;
-        return -errno;
-    }
-    if (job->pid == 0)
-        become_worker(&job->params, work, write_end, self);
-    job->pidfd = RET_NERRNO(pidfd_open(job->pid, 0));
-    return job->pidfd < 0 ? job->pidfd : 0;
-}
-
-static int watch(struct nm_localizer_job *job)
-{
-    int r = sd_event_add_io(job->params.event, &job->lines_source, job->lines_fd, EPOLLIN, on_lines, job);
-
-    if (r < 0)
-        return r;
-    r = sd_event_add_io(job->params.event, &job->end_source, job->pidfd, EPOLLIN, on_end, job);
-    if (r < 0)
-        return r;
-    /* A user controls the number of lines, and nmd may have to write to the disk for each line. Because of the low
-     * priority, requests to nmd are processed in between. */
-    (void)sd_event_source_set_priority(job->lines_source, NM_LOOP_WORK);
-    (void)sd_event_source_set_priority(job->end_source, NM_LOOP_WORK);
-    (void)sd_event_source_set_description(job->lines_source, "localizer-lines");
-    (void)sd_event_source_set_description(job->end_source, "localizer-end");
-    return 0;
+    job->params.overran(job, job->params.userdata);
 }
 
 int nm_localizer_job_new(const struct nm_localizer_job_params *p, struct nm_localizer_job **ret)
 {
     _cleanup_(nm_localizer_job_freep) struct nm_localizer_job *job = calloc(1, sizeof *job);
+    struct nm_worker_process_params process = {
+        .event = p->event, .program_fd = p->program_fd, .name = "nm-localizer", .uid = p->uid, .gid = p->gid,
+        .account = p->account, .work = p->work, .extra_lines = LINES_OF_EACH * p->n,
+        .most_memory_bytes = p->most_memory_bytes, .line = take_report_line, .ended = on_end, .overran = on_overrun,
+        .userdata = job};
     int r;
 
-    assert(p->event && p->program_fd >= 0 && p->work && p->replied && p->ended && p->overran);
+    assert(p->replied && p->ended && p->overran);
     if (!job)
         return -ENOMEM;
-    job->pidfd = job->lines_fd = -EBADF;
     job->params = *p;
-    job->credit_usec = job->most_credit_usec = (LINES_AT_ONCE + LINES_OF_EACH * p->n) * LINE_USEC;
-    job->paid_usec = nm_clock_usec(CLOCK_MONOTONIC);
-    r = spawn(job);
-    if (r >= 0)
-        r = watch(job);
+    job->params.work = NULL; /* the worker has a copy of the work */
+    r = nm_worker_process_new(&process, &job->process);
     if (r < 0)
         return r;
-    job->params.work = NULL; /* the worker has a copy of the work */
     *ret = STEAL_PTR(job);
     return 0;
 }

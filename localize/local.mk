@@ -58,6 +58,7 @@ libnm_localize_a_SOURCES = \
 	%D%/leftovers.c %D%/leftovers.h \
 	%D%/user-queue.c %D%/user-queue.h \
 	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
+	%D%/worker-process.c %D%/worker-process.h \
 	%D%/worker-protocol.c %D%/worker-protocol.h
 localize_libs = libnm-localize.a $(json_libs) $(util_libs)
 
