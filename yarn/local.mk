@@ -38,6 +38,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/hadoop-names.c \
 	%D%/conf/lending.c %D%/conf/lending.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
+	%D%/conf/log-aggregation.c \
 	%D%/conf/proxying.c \
 	%D%/conf/rules.c %D%/conf/rules.h \
 	%D%/conf/settings.c %D%/conf/settings.h %D%/conf/settings-parts.h \

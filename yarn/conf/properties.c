@@ -12,6 +12,9 @@
 #define OVER_ALLOCATION "yarn.nodemanager.overallocation."
 #define HEALTH "yarn.nodemanager.health-checker."
 #define DISKS "yarn.nodemanager.disk-health-checker."
+#define REMOTE_LOGS "yarn.nodemanager.remote-app-log-dir"
+#define UPLOADS "yarn.nodemanager.log-aggregation."
+#define LOG_POLICIES "org.apache.hadoop.yarn.server.nodemanager.containermanager.logaggregation."
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_key nm_yarn_keys[] = {
@@ -192,8 +195,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.localizer.fetch.thread-count", NM_YARN_NUMBER, FIELD(localizer_threads), "4", RANGE(1, 100),
      .meaning = "Maximum number of processes that fetch or remove resources at the same time."},
     {"nmd.yarn.localizer-memory-mb", NM_YARN_NUMBER, FIELD(localizer_memory_mib), "512", RANGE(64, INT32_MAX),
-     .meaning = "Maximum memory of each process that fetches or removes resources, except fetch commands "
-                "(nmd.fetch-command.*). It is also HADOOP_HEAPSIZE_MAX of fetch commands if nmd's environment "
+     .meaning = "Maximum memory of each process that fetches or removes resources or uploads logs, except fetch "
+                "commands (nmd.fetch-command.*). It is also HADOOP_HEAPSIZE_MAX of fetch commands if nmd's environment "
                 "doesn't set that variable."},
     {"nmd.yarn.localizer-timeout-ms", NM_YARN_MSEC, FIELD(localizer_timeout_usec), "300000", RANGE(5000, HOUR_MSEC),
      .meaning = "A worker (nm-localizer) that reports no progress for this time is killed. For example, its user may "
@@ -207,7 +210,49 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "dfs.http.policy is HTTPS_ONLY, and for swebhdfs: URIs. nmd can't read the Java truststore of "
                 "ssl-client.xml. Empty: the store of the system."},
     {"yarn.nodemanager.log.retain-seconds", NM_YARN_NUMBER, FIELD(log_retain_sec), "10800", RANGE(0, INT32_MAX),
-     .meaning = "Time for which the logs of an application are kept after its end."},
+     .meaning = "Time for which the logs of an application are kept after its end, if they aren't uploaded or if their "
+                "upload was given up."},
+    {"yarn.log-aggregation-enable", NM_YARN_BOOL, FIELD(logs.enabled), "false",
+     .meaning = "true: the logs of an application are uploaded to yarn.nodemanager.remote-app-log-dir, and are then "
+                "removed from the node."},
+    {"yarn.log-aggregation.file-formats", NM_YARN_LIST, FIELD(logs.formats), "TFile",
+     .meaning = "Names of the formats of uploaded logs. nmd writes the first one. "
+                "yarn.log-aggregation.file-controller.NAME.class defines a name: TFile or IndexedFile."},
+    {REMOTE_LOGS, NM_YARN_TEXT, FIELD(logs.base_dir), "/tmp/logs",
+     .meaning = "Directory to which logs are uploaded: a path of the default file system, or an hdfs:, webhdfs:, "
+                "swebhdfs: or file: URI. yarn.log-aggregation.NAME.remote-app-log-dir replaces it for one format."},
+    {REMOTE_LOGS "-suffix", NM_YARN_TEXT, FIELD(logs.base_suffix), "logs",
+     .meaning = "Part of the names of the directories below. The format's name is appended to it, in lower case. "
+                "yarn.log-aggregation.NAME.remote-app-log-dir-suffix replaces both for one format."},
+    {REMOTE_LOGS ".groupname", NM_YARN_TEXT, FIELD(logs.group), "",
+     .meaning = "Group of the remote directory, which nmd sets when it creates the directory. Empty: the group that "
+                "the file system chooses."},
+    {UPLOADS "roll-monitoring-interval-seconds", NM_YARN_NUMBER, FIELD(logs.roll_sec), "-1", RANGE(-1, INT32_MAX),
+     .meaning = "Interval between two uploads of a running application that has a pattern for rolled logs. 0 or less: "
+                "logs are uploaded only at the end of the application."},
+    {UPLOADS "roll-monitoring-interval-seconds.min", NM_YARN_NUMBER, FIELD(logs.roll_min_sec), "3600",
+     RANGE(-1, INT32_MAX),
+     .meaning = "Minimum of roll-monitoring-interval-seconds. Shorter intervals are raised to it."},
+    {UPLOADS "num-log-files-per-app", NM_YARN_NUMBER, FIELD(logs.max_files), "30", RANGE(1, 100000),
+     .meaning = "Maximum number of files that this node keeps for a running application (TFile). The oldest files are "
+                "deleted."},
+    {UPLOADS "policy.class", NM_YARN_TEXT, FIELD(logs.policy), LOG_POLICIES "AllContainerLogAggregationPolicy",
+     .meaning = "Containers whose logs are uploaded, if the application doesn't choose them: one of Hadoop's "
+                "policies."},
+    {UPLOADS "policy.parameters", NM_YARN_TEXT, FIELD(logs.policy_parameters), "",
+     .meaning = "Parameters of policy.class."},
+    {"yarn.log-aggregation.enable-local-cleanup", NM_YARN_BOOL, FIELD(logs.cleans_up), "true",
+     .meaning = "false: nmd doesn't remove uploaded logs from the node."},
+    {"yarn.log-aggregation.retain-seconds", NM_YARN_NUMBER, FIELD(logs.retain_sec), "-1", RANGE(INT32_MIN, INT32_MAX),
+     .meaning = "Age at which the JobHistory server deletes uploaded logs. nmd doesn't upload the logs of an "
+                "application that ended earlier than this. 0 or less: no limit."},
+    {"nmd.log-aggregation.uploads", NM_YARN_NUMBER, FIELD(logs.uploads), "4", RANGE(1, 64),
+     .meaning = "Maximum number of applications whose logs are uploaded at the same time."},
+    {"nmd.log-aggregation.retry-seconds", NM_YARN_NUMBER, FIELD(logs.retry_sec), "3600", RANGE(0, INT32_MAX),
+     .meaning = "Time for which nmd repeats the last upload of an application that fails. Afterwards the logs stay on "
+                "the node for yarn.nodemanager.log.retain-seconds."},
+    {"nmd.log-aggregation.owner", NM_YARN_TEXT, FIELD(logs.owner), "yarn",
+     .meaning = "User that creates the remote directory: the user of NodeManagers in HDFS."},
     {"yarn.nodemanager.delete.debug-delay-sec", NM_YARN_NUMBER, FIELD(delete_delay_sec), "0", RANGE(-1, INT32_MAX),
      .meaning = "Time for which the files of a container are kept after its end. -1: no limit."},
     {"yarn.nodemanager.container.stderr.tail.bytes", NM_YARN_NUMBER, FIELD(stderr_tail_bytes), "4096",

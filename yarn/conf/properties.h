@@ -49,6 +49,26 @@ struct nm_yarn_executor {
     uid_t min_uid;
 };
 
+/* The aggregation of the logs of containers (log-aggregation.c). */
+struct nm_yarn_log_settings {
+    bool enabled;
+    char **formats;                 /* names of formats; the first one is written */
+    char *base_dir, *base_suffix;   /* the remote directory of formats that have no directory of their own */
+    char *group;                    /* group of the remote directory; "": not set */
+    int64_t roll_sec, roll_min_sec; /* roll_sec <= 0: logs are uploaded only at the end of an application */
+    int64_t max_files;              /* TFile: files of one application and node, if it rolls */
+    char *policy, *policy_parameters;
+    bool cleans_up;      /* the local logs are removed after their upload */
+    int64_t retain_sec;  /* age at which the JobHistory server deletes remote logs; <= 0: never */
+    int64_t uploads, retry_sec;
+    char *owner;         /* owner of the remote directory */
+    /* Derived from the properties above. Only valid if `enabled`. */
+    bool is_indexed;     /* the format is IndexedFile instead of TFile */
+    char *remote;        /* the remote directory as a URI */
+    char *suffix;        /* suffix of the format's directories */
+    uint64_t roll_usec;  /* interval between two uploads of a running application; 0: none */
+};
+
 /* The values of all properties. */
 struct nm_yarn_settings {
     struct nm_yarn_address tracker; /* the ResourceManager's address, if the cluster has only one */
@@ -123,6 +143,7 @@ struct nm_yarn_settings {
     uint64_t am_expiry_usec;  /* a master that sends no call for this time is considered dead */
     int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */
     struct nm_yarn_lending lending;
+    struct nm_yarn_log_settings logs;
 
     char **values, **sources; /* each key's value, and the file that set it or NULL; in the order of nm_yarn_keys */
     struct nm_config_default *defaults; /* defaults that the cluster's files set for nmd's own keys (defaults.c) */

@@ -110,6 +110,22 @@ bool nm_authority_read(const char *text, struct nm_authority *ret);
 /* Parses the authority of SCHEME://[USER@]AUTHORITY[/...]. Returns false if the URI has another scheme. */
 bool nm_authority_read_uri(const char *uri, const char *scheme, struct nm_authority *ret);
 
+/* ---- the aggregation of logs: log-aggregation.c ------------------------------------------- */
+
+/*
+ * The format and the remote directory of uploaded logs. The names of these properties contain the name of a format, so
+ * the table of properties can't contain them:
+ *
+ *   yarn.log-aggregation.file-controller.NAME.class     the class of a format; by default TFile is known
+ *   yarn.log-aggregation.NAME.remote-app-log-dir        instead of yarn.nodemanager.remote-app-log-dir
+ *   yarn.log-aggregation.NAME.remote-app-log-dir-suffix instead of yarn.nodemanager.remote-app-log-dir-suffix
+ */
+
+/* Fills in the derived fields of s->logs if logs are aggregated. Must be called after the table's properties and
+ * s->default_fs were read. -EOPNOTSUPP, -EINVAL and *ret_message: nmd can't upload logs in this way. */
+int nm_yarn_log_aggregation_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message);
+void nm_yarn_log_aggregation_done(struct nm_yarn_log_settings *logs);
+
 /* ---- defaults of nmd's own keys: defaults.c ----------------------------------------------- */
 
 /*

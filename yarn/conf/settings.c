@@ -38,6 +38,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
         nm_yarn_value_done(&nm_yarn_keys[i], s);
     nm_yarn_lending_done(&s->lending);
+    nm_yarn_log_aggregation_done(&s->logs);
     nm_yarn_defaults_free(s->defaults);
     nm_yarn_trackers_free(s->trackers, s->n_trackers);
     nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
@@ -189,6 +190,10 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
         r = nm_yarn_sources_read(c, &s->name_nodes, &s->webhdfs, &s->commands, &s->lacking_name_nodes);
     if (r == 0)
         r = nm_yarn_sources_default(c, &s->default_fs);
+    if (r == 0) {
+        r = nm_yarn_log_aggregation_read(c, s, &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
     if (r == 0) {
         r = nm_yarn_defaults_make(c, s, &message);
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
