@@ -79,6 +79,12 @@ libnm_yarn_a_SOURCES = \
 	%D%/lend/lend-promote.c \
 	%D%/lend/lend-restore.c \
 	%D%/lend/lend-state.h \
+	%D%/logs/log-book.c %D%/logs/log-book.h \
+	%D%/logs/log-context.c %D%/logs/log-context.h \
+	%D%/logs/log-policy.c %D%/logs/log-policy.h \
+	%D%/logs/log-reports.c %D%/logs/log-reports.h \
+	%D%/logs/log-state.c %D%/logs/log-state.h \
+	%D%/logs/log-store.c %D%/logs/log-store.h \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
 	%D%/cm-protocol/cm-containers.c \
 	%D%/cm-protocol/cm-room.c \
@@ -157,10 +163,11 @@ yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS)
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
 	%D%/lend/lend.pb-c.c %D%/lend/lend.pb-c.h \
+	%D%/logs/logs.pb-c.c %D%/logs/logs.pb-c.h \
 	%D%/peer/peer.pb-c.c %D%/peer/peer.pb-c.h \
 	%D%/proxy/proxy-store.pb-c.c %D%/proxy/proxy-store.pb-c.h \
 	%D%/proxy/masters.pb-c.c %D%/proxy/masters.pb-c.h
 EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/lend/lend.proto \
-	%D%/peer/peer.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
+	%D%/logs/logs.proto %D%/peer/peer.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)
