@@ -63,6 +63,7 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
         .manager = d->manager,
         .settings = d->yarn_settings,
         .localizer_program = nm_daemon_find_program("nm-localizer", buffers->localizer),
+        .uploader_program = nm_daemon_find_program("nm-log-uploader", buffers->uploader),
         .shuffle_program = nm_daemon_find_program("nm-shuffle", buffers->shuffle),
         .shim_program = o->shim,
         .state_dir = o->state_dir,

@@ -80,6 +80,12 @@ libnm_yarn_a_SOURCES = \
 	%D%/lend/lend-restore.c \
 	%D%/lend/lend-state.h \
 	%D%/logs/log-book.c %D%/logs/log-book.h \
+	%D%/logs/log-job.c %D%/logs/log-job.h \
+	%D%/logs/log-work.c %D%/logs/log-work.h \
+	%D%/logs/logs.c %D%/logs/logs.h \
+	%D%/logs/logs-show.c \
+	%D%/logs/logs-state.h \
+	%D%/logs/logs-uploads.c \
 	%D%/logs/log-context.c %D%/logs/log-context.h \
 	%D%/logs/log-policy.c %D%/logs/log-policy.h \
 	%D%/logs/log-reports.c %D%/logs/log-reports.h \
@@ -158,7 +164,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/setup/undo.c %D%/setup/undo.h \
 	%D%/setup/unit.c %D%/setup/unit.h
 nodist_libnm_yarn_a_SOURCES = $(yarn_wire)
-yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS) -lm $(localize_libs) $(pattern_libs) $(hadoop_libs)
+yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS) -lm $(upload_libs) $(localize_libs) $(pattern_libs) $(hadoop_libs)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \

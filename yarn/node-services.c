@@ -76,14 +76,30 @@ static int make_shuffle(const struct nm_yarn_services_params *p, struct nm_yarn_
     return nm_yarn_shuffle_new(&params, &h->shuffle, ret_message);
 }
 
+static int make_logs(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
+{
+    const struct nm_yarn_logs_params params = {
+        .event = p->event, .settings = p->settings, .launcher = h->launcher, .program = p->uploader_program,
+        .state_dir = p->state_dir, .report_cb = p->report_cb, .on_event = on_event, .event_userdata = p->manager,
+        .on_change = on_node_change, .userdata = h};
+
+    if (!nm_yarn_logs_are_wanted(p->settings))
+        return 0;
+    return nm_yarn_logs_new(&params, &h->logs, ret_message);
+}
+
 static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_services *h)
 {
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
-        .shuffle = h->shuffle, .state_dir = p->state_dir, .on_change = on_node_change, .no_room = on_no_room,
+        .shuffle = h->shuffle, .logs = h->logs,
+        .state_dir = p->state_dir, .on_change = on_node_change, .no_room = on_no_room,
         .application_ended = on_application_ended, .userdata = h, .report_cb = p->report_cb};
+    int r = nm_yarn_node_new(&params, &h->node);
 
-    return nm_yarn_node_new(&params, &h->node);
+    if (r == 0 && h->logs)
+        nm_yarn_logs_end_strays(h->logs, is_application_here, h->node);
+    return r;
 }
 
 static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
@@ -117,6 +133,10 @@ int nm_yarn_services_check(const struct nm_yarn_services_params *p, bool may_be_
         r = nm_yarn_shuffle_check(s, p->shuffle_program, may_be_ours, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     }
+    if (r == 0 && nm_yarn_logs_are_wanted(s)) {
+        r = nm_yarn_logs_check(p->uploader_program, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
     if (r == 0 && s->proxy) {
         r = nm_yarn_proxy_check(s, may_be_ours, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
@@ -146,6 +166,8 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     if (r >= 0)
         r = make_shuffle(p, h, ret_message);
     if (r >= 0)
+        r = make_logs(p, h, ret_message);
+    if (r >= 0)
         r = make_node(p, h);
     if (r >= 0)
         r = nm_yarn_cm_server_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->cm_server);
@@ -164,6 +186,7 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
     nm_yarn_cm_server_free(h->cm_server);
     nm_yarn_proxy_free(h->proxy);
     nm_yarn_node_free(h->node);
+    nm_yarn_logs_free(h->logs);
     nm_yarn_shuffle_free(h->shuffle);
     nm_yarn_launcher_free(h->launcher);
     nm_yarn_key_store_free(h->key_store);

@@ -74,6 +74,8 @@ static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answe
             (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
                            y->report.health.healthy ? "" : y->report.health_text);
             nm_yarn_node_reported(y->services->node);
+            if (y->services->logs)
+                nm_yarn_logs_reported(y->services->logs);
             y->empty_beats = nm_yarn_node_is_empty(y->services->node) ? y->empty_beats + 1 : 0;
         }
         nm_yarn_apply_response(y->services->node, y->services->cm_server, answer);
@@ -188,6 +190,8 @@ static int send_registration(struct nm_yarn *y)
     request.status = &y->report.status;
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report_all(y->services->node, &a, &request);
+    if (r == 0 && y->services->logs)
+        r = nm_yarn_logs_report_all(y->services->logs, &a, &request);
     if (r == 0)
         r = call(y, "registerNodeManager", &request.base, &yarn__register_response__descriptor, on_registered);
     nm_arena_done(&a);
@@ -219,6 +223,8 @@ static int send_heartbeat(struct nm_yarn *y)
     /* Report all containers or fail, because the ResourceManager would count missing containers as lost. */
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report(y->services->node, &a, &y->report.status);
+    if (r == 0 && y->services->logs)
+        r = nm_yarn_logs_report(y->services->logs, &a, &request);
     if (r == 0)
         r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_heartbeat);
     nm_arena_done(&a);

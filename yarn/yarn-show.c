@@ -110,16 +110,21 @@ static json_t *show_details(void *userdata, const struct nm_caller *who, bool wi
     const struct nm_yarn *y = userdata;
     struct nm_yarn_viewer l = {y->manager, who};
 
+    json_t *logs = y->services->logs ? nm_yarn_logs_to_json(y->services->logs, with_users) : json_null();
+
     if (!y->services->proxy)
-        return json_pack("{s:n}", "masters");
-    return json_pack("{s:o}", "masters",
-                     add_record(y, nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users)));
+        return json_pack("{s:n, s:o}", "masters", "logs", logs);
+    return json_pack("{s:o, s:o}", "masters",
+                     add_record(y, nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users)), "logs",
+                     logs);
 }
 
 static void write_metrics(void *userdata, const struct nm_metric_writer *w)
 {
     const struct nm_yarn *y = userdata;
 
+    if (y->services->logs)
+        nm_yarn_logs_write_metrics(y->services->logs, w);
     if (!y->services->proxy)
         return;
     nm_yarn_proxy_write_metrics(y->services->proxy, w);

@@ -153,6 +153,17 @@ void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *su
     fake_launcher.ended_applications++;
 }
 
+void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
+                                     bool (*keeps_logs)(const char *application, void *userdata), void *userdata)
+{
+    (void)l, (void)keeps_logs, (void)userdata;
+}
+
+void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end)
+{
+    (void)l, (void)application, (void)end;
+}
+
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
 {
     (void)s;

@@ -32,7 +32,8 @@ hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-pack
 	%D%/test-hadoop-sasl %D%/test-hadoop-token
 yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-become %D%/test-yarn-cm-memory \
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
-	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
+	%D%/test-yarn-ids %D%/test-yarn-logs %D%/test-yarn-logs-property %D%/test-yarn-logs-uploads \
+	%D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
 	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
 	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-promote \
@@ -161,7 +162,8 @@ $(call fixture,health-fixture,health health-script)
 $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
 	local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
-$(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room)
+$(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room \
+	yarn-logs-uploads)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
@@ -190,7 +192,7 @@ $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size 
 # tools that make calls fail
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
-$(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
+$(call fixture,fail-nth,yarn-logs array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	health-script history json-text link-failures local-listen local-start-memory log-format log-meta messages-memory node \
 	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-lend yarn-lend-grant \
 	yarn-memory yarn-net yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)

@@ -197,75 +197,6 @@ static void test_invalid_proxy_settings_are_refused(void **state)
     }
 }
 
-#define LOGS(name, value) "</value></property><property><name>yarn." name "</name><value>" value
-#define INDEXED "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController"
-
-/* The format, the remote directory and the interval of uploaded logs. */
-static void test_log_aggregation_is_derived(void **state)
-{
-    static const struct {
-        const char *value, *remote, *suffix;
-        bool is_indexed;
-        uint64_t roll_usec;
-    } cases[] = {
-        {"true", "file:///tmp/logs", "logs-tfile", false, 0},
-        {"true" LOGS("nodemanager.remote-app-log-dir", "hdfs://ns1/app-logs/"), "hdfs://ns1/app-logs", "logs-tfile",
-         false, 0},
-        {"true" LOGS("nodemanager.remote-app-log-dir", "file:/srv/logs")
-         LOGS("nodemanager.log-aggregation.roll-monitoring-interval-seconds", "10"), "file:///srv/logs", "logs-tfile",
-         false, UINT64_C(3600000000)},
-        {"true" LOGS("nodemanager.log-aggregation.roll-monitoring-interval-seconds", "10")
-         LOGS("nodemanager.log-aggregation.roll-monitoring-interval-seconds.min", "-1"), "file:///tmp/logs",
-         "logs-tfile", false, UINT64_C(10000000)},
-        {"true" LOGS("log-aggregation.file-formats", "IFile,TFile")
-         LOGS("log-aggregation.file-controller.IFile.class", INDEXED), "file:///tmp/logs", "logs-ifile", true, 0},
-        {"true" LOGS("log-aggregation.TFile.remote-app-log-dir", "/t")
-         LOGS("log-aggregation.TFile.remote-app-log-dir-suffix", "old"), "file:///t", "old", false, 0},
-    };
-    unsigned warnings;
-    char *message;
-
-    (void)state;
-    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        struct nm_yarn_settings *s = NULL;
-
-        assert_int_equal(read_with("yarn.log-aggregation-enable", cases[i].value, &s, &message, &warnings), 0);
-        assert_string_equal(s->logs.remote, cases[i].remote);
-        assert_string_equal(s->logs.suffix, cases[i].suffix);
-        assert_int_equal(s->logs.is_indexed, cases[i].is_indexed);
-        assert_int_equal(s->logs.roll_usec, cases[i].roll_usec);
-        nm_yarn_settings_free(s);
-    }
-}
-
-static void test_unsupported_log_aggregation_is_refused(void **state)
-{
-    static const struct {
-        const char *value, *part;
-    } wrong[] = {
-        {"true" LOGS("nodemanager.log-aggregation.compression-type", "gz"), "without compression"},
-        {"true" LOGS("log-aggregation.file-formats", "IFile"), ".file-controller.IFile.class isn't set"},
-        {"true" LOGS("log-aggregation.file-formats", ""), "must begin with the name of a format"},
-        {"true" LOGS("log-aggregation.file-controller.TFile.class", "org.example.X"), "'org.example.X': nmd can't run"},
-        {"true" LOGS("nodemanager.remote-app-log-dir", "s3a://b/logs"), "nmd uploads logs only to HDFS"},
-        {"true" LOGS("nodemanager.remote-app-log-dir", "hdfs://ns1/"), "must be an absolute path below the root"},
-        {"true" LOGS("nodemanager.remote-app-log-dir", "/a b"), "must be an absolute path below the root"},
-        {"true" LOGS("nodemanager.remote-app-log-dir-suffix", "a/b"), "must be a name"},
-    };
-    unsigned warnings;
-
-    (void)state;
-    for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
-        struct nm_yarn_settings *s = NULL;
-        char *message = NULL;
-
-        assert_true(read_with("yarn.log-aggregation-enable", wrong[i].value, &s, &message, &warnings) < 0);
-        if (!message || !strstr(message, wrong[i].part))
-            fail_msg("%s: %s", wrong[i].value, message ?: "no message");
-        free(message);
-    }
-}
-
 static void test_invalid_values_are_refused(void **state)
 {
     static const struct {
@@ -351,7 +282,6 @@ static void test_unsupported_values_are_refused(void **state)
         {"yarn.nodemanager.resource-plugins", "yarn.io/gpu", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.amrmproxy.ha.enable", "true", 0, 1},
         {"yarn.log-aggregation-enable", "true", 0, 0},
-        {"yarn.nodemanager.log-aggregation.compression-type", "gz", 0, 0}, /* nothing is aggregated */
         {"yarn.nodemanager.runtime.linux.type", "docker", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.runtime.linux.sandbox-mode", "enforcing", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.csi-driver.names", "some-driver", -EOPNOTSUPP, 0},
@@ -852,8 +782,6 @@ int main(void)
         cmocka_unit_test(test_an_empty_configuration_has_the_default_values),
         cmocka_unit_test(test_values_of_properties_are_used),
         cmocka_unit_test(test_several_resourcemanagers_have_their_addresses),
-        cmocka_unit_test(test_log_aggregation_is_derived),
-        cmocka_unit_test(test_unsupported_log_aggregation_is_refused),
         cmocka_unit_test(test_invalid_values_are_refused), cmocka_unit_test(test_lists_of_directories_are_used),
         cmocka_unit_test(test_unsupported_values_are_refused),
         cmocka_unit_test(test_a_property_that_promises_missing_protection_is_refused),

@@ -31,6 +31,7 @@ struct cleanup {
     sd_event_source *timer;
     unsigned n_removals; /* number of removals in progress */
     bool is_tried, are_logs_tried;
+    enum nm_yarn_logs_end logs_end;
 };
 
 struct nm_yarn_cleanup_queue {
@@ -39,6 +40,8 @@ struct nm_yarn_cleanup_queue {
     struct nm_localizer *localizer;
     const struct nm_yarn_dirs *local, *log;
     int state_fd;
+    bool (*keeps_logs)(const char *application, void *userdata);
+    void *userdata;
     void *entries; /* a tree of tsearch(3), ordered by by_name() */
 };
 
@@ -177,6 +180,28 @@ static void wait_or_retry(struct cleanup *i, bool *tried)
         wake_at(i, i->again_usec);
 }
 
+static bool must_keep_logs(const struct cleanup *i)
+{
+    return i->all->keeps_logs && i->all->keeps_logs(i->application, i->all->userdata);
+}
+
+/* Does what is due for the logs of an application. This may free the entry. While the logs are kept, the entry has no
+ * timer. */
+static void process_logs(struct cleanup *i)
+{
+    const struct nm_yarn_settings *s = i->all->settings;
+    const bool by_time = i->logs_end == NM_YARN_LOGS_BY_TIME;
+
+    if (must_keep_logs(i))
+        return;
+    if (by_time && !is_due(i, NM_MAX(s->log_retain_sec, s->delete_delay_sec)))
+        return;
+    if (i->logs_end != NM_YARN_LOGS_KEEP && remove_logs(i))
+        wait_or_retry(i, &i->are_logs_tried);
+    else
+        free_cleanup(i);
+}
+
 /* Does the work that is due for an entry. This may free the entry. */
 static void process_entry(struct cleanup *i)
 {
@@ -196,12 +221,7 @@ static void process_entry(struct cleanup *i)
         free_cleanup(i);
         return;
     }
-    if (!is_due(i, NM_MAX(s->log_retain_sec, s->delete_delay_sec)))
-        return;
-    if (remove_logs(i))
-        wait_or_retry(i, &i->are_logs_tried);
-    else
-        free_cleanup(i);
+    process_logs(i);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -216,16 +236,22 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* ---- entries ------------------------------------------------------------------------------ */
 
-static bool is_known(const struct nm_yarn_cleanup_queue *q, const char *application, const char *container)
+static const char *const logs_ends[] = {
+    [NM_YARN_LOGS_BY_TIME] = "by time",
+    [NM_YARN_LOGS_REMOVE] = "remove",
+    [NM_YARN_LOGS_KEEP] = "keep",
+};
+
+static struct cleanup *find(const struct nm_yarn_cleanup_queue *q, const char *application, const char *container)
 {
     const struct cleanup name = {.application = (char *)application, .container = (char *)container};
+    void *found = tfind(&name, &q->entries, by_name);
 
-    return tfind(&name, &q->entries, by_name);
+    return found ? *(struct cleanup **)found : NULL;
 }
 
 static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
-                  const char *container,
-                  uint64_t ended_realtime_usec)
+                  const char *container, uint64_t ended_realtime_usec, enum nm_yarn_logs_end logs_end)
 {
     struct cleanup *i = calloc(1, sizeof *i);
 
@@ -236,6 +262,7 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     i->application = strdup(application);
     i->container = container ? strdup(container) : NULL;
     i->ended_realtime_usec = ended_realtime_usec;
+    i->logs_end = logs_end;
     if (!i->submitter || !i->application || (container && !i->container) ||
         sd_event_add_time(q->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
         !tsearch(i, &q->entries, by_name)) {
@@ -245,11 +272,12 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     return 0;
 }
 
-/* Saves an entry under the application's id. is_known() looks only for this id. */
+/* Saves an entry under the application's id. find() looks only for this id. */
 static int note(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
-                uint64_t ended_realtime_usec)
+                uint64_t ended_realtime_usec, enum nm_yarn_logs_end logs_end)
 {
-    json_t *o = json_pack("{s:s, s:I}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec);
+    json_t *o = json_pack("{s:s, s:I, s:s}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec,
+                          "logs", logs_ends[logs_end]);
     _cleanup_free_ char *text = nm_json_text(o, JSON_COMPACT);
 
     json_decref(o);
@@ -264,16 +292,39 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submi
     if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
         (container && !nm_name_is_valid(container)))
         return -EINVAL;
-    if (is_known(q, application, container))
+    if (find(q, application, container))
         return 0;
-    if (!container)
-        (void)note(q, submitter, application, now_usec); /* a failure is ignored: the removal may free a full disk */
-    return insert(q, submitter, application, container, now_usec);
+    if (!container) /* a failure is ignored: the removal may free a full disk */
+        (void)note(q, submitter, application, now_usec, NM_YARN_LOGS_BY_TIME);
+    return insert(q, submitter, application, container, now_usec, NM_YARN_LOGS_BY_TIME);
+}
+
+void nm_yarn_cleanup_queue_set_keeper(struct nm_yarn_cleanup_queue *q,
+                                      bool (*keeps_logs)(const char *application, void *userdata), void *userdata)
+{
+    q->keeps_logs = keeps_logs;
+    q->userdata = userdata;
+}
+
+/* The entry may be waiting for the removal of the application's files. Its timer is then set, too, which is
+ * harmless: process_entry() checks again what is due. */
+void nm_yarn_cleanup_queue_release_logs(struct nm_yarn_cleanup_queue *q, const char *application,
+                                        enum nm_yarn_logs_end end)
+{
+    struct cleanup *i = find(q, application, NULL);
+
+    if (!i)
+        return;
+    i->logs_end = end;
+    (void)note(q, i->submitter, application, i->ended_realtime_usec, end);
+    if (i->n_removals == 0)
+        wake_at(i, 0);
 }
 
 static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
 {
-    const char *submitter = NULL;
+    const char *submitter = NULL, *logs = logs_ends[NM_YARN_LOGS_BY_TIME];
+    enum nm_yarn_logs_end logs_end = NM_YARN_LOGS_BY_TIME;
     json_int_t ended_usec = 0;
     char text[FILE_MAX];
     json_t *o;
@@ -281,9 +332,9 @@ static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
     if (!nm_name_is_valid(name) || nm_read_file_at(q->state_fd, name, text, sizeof text, NULL) < 0)
         return;
     o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    if (json_unpack(o, "{s:s, s:I}", "submitter", &submitter, "ended_usec", &ended_usec) == 0 &&
-        nm_user_name_is_valid(submitter) && ended_usec >= 0)
-        (void)insert(q, submitter, name, NULL, (uint64_t)ended_usec);
+    if (json_unpack(o, "{s:s, s:I, s?:s}", "submitter", &submitter, "ended_usec", &ended_usec, "logs", &logs) == 0 &&
+        nm_user_name_is_valid(submitter) && ended_usec >= 0 && NM_PARSE_NAME(logs_ends, logs, &logs_end) == 0)
+        (void)insert(q, submitter, name, NULL, (uint64_t)ended_usec, logs_end);
     json_decref(o);
 }
 

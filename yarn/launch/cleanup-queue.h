@@ -12,6 +12,7 @@
 
 #include "localize/localizer.h"
 #include "yarn/launch/dirs.h"
+#include "yarn/launch/launcher.h"
 
 struct nm_yarn_cleanup_queue;
 
@@ -22,6 +23,15 @@ int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *se
                               struct nm_yarn_cleanup_queue **ret);
 struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *q);
 NM_DEFINE_CLEANUP(struct nm_yarn_cleanup_queue *, nm_yarn_cleanup_queue_free)
+
+/* While keeps_logs() returns true for an application, its logs aren't removed. NULL: there is no such condition. Must
+ * be set before the event loop runs. */
+void nm_yarn_cleanup_queue_set_keeper(struct nm_yarn_cleanup_queue *q,
+                                      bool (*keeps_logs)(const char *application, void *userdata), void *userdata);
+/* Decides about the logs of an application, for which keeps_logs() now returns false. The decision is saved. Has no
+ * effect if the queue has no entry of the application. */
+void nm_yarn_cleanup_queue_release_logs(struct nm_yarn_cleanup_queue *q, const char *application,
+                                        enum nm_yarn_logs_end end);
 
 /* Queues a removal. container == NULL: remove all files of the application, and later its logs. If the entry exists
  * already, the call succeeds. */

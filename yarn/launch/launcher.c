@@ -263,3 +263,14 @@ void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *su
     nm_yarn_caches_end_application(&l->caches, submitter, application);
     (void)nm_yarn_cleanup_queue_add(l->cleanup_queue, submitter, application, NULL);
 }
+
+void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
+                                     bool (*keeps_logs)(const char *application, void *userdata), void *userdata)
+{
+    nm_yarn_cleanup_queue_set_keeper(l->cleanup_queue, keeps_logs, userdata);
+}
+
+void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end)
+{
+    nm_yarn_cleanup_queue_release_logs(l->cleanup_queue, application, end);
+}

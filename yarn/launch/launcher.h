@@ -137,5 +137,16 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
 /* Removes the container's working directory after the configured delay. */
 void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
                                     const char *container);
-/* Removes the application's files, and its log files after the configured time. */
+/* Removes the application's files, and its log files after the configured time, or as nm_yarn_launcher_release_logs()
+ * decides. */
 void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application);
+/* When the logs of an application are removed. */
+enum nm_yarn_logs_end {
+    NM_YARN_LOGS_BY_TIME, /* after yarn.nodemanager.log.retain-seconds */
+    NM_YARN_LOGS_REMOVE,  /* without this delay, because they were uploaded */
+    NM_YARN_LOGS_KEEP,    /* never */
+};
+/* Both as in cleanup-queue.h: the logs of an application are kept while keeps_logs() returns true. */
+void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
+                                     bool (*keeps_logs)(const char *application, void *userdata), void *userdata);
+void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end);

@@ -199,7 +199,7 @@ bool nm_yarn_log_book_begin(struct nm_yarn_log_book *b, uint64_t realtime_msec)
 
 bool nm_yarn_log_book_has_work(const struct nm_yarn_log_book *b)
 {
-    if (b->upload.n > 0)
+    if ((b->upload.msec > 0 ? b->upload.n : b->n_ended) > 0)
         return true;
     for (size_t i = 0; b->rolls && i < b->n_running; i++)
         if (b->running[i].is_accepted)

@@ -55,6 +55,7 @@ struct nm_yarn_log_book {
     char *user;    /* the application's submitter, who owns the uploaded logs */
     char *account; /* the account of the containers, which owns the local logs; NULL: no container had any */
     struct nm_yarn_log_context context;
+    bool has_context; /* a token contained it; otherwise it is the default */
     char *view_acl, *modify_acl;
     struct nm_yarn_log_policy policy;
     bool rolls;
@@ -105,7 +106,7 @@ void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec)
 uint64_t nm_yarn_log_book_due(const struct nm_yarn_log_book *b);
 /* Begins an attempt, and an upload if none is in progress. The attempt is due. Returns whether an upload was begun. */
 bool nm_yarn_log_book_begin(struct nm_yarn_log_book *b, uint64_t realtime_msec);
-/* Returns whether the upload has containers. Otherwise there is nothing to upload. */
+/* Returns whether the upload, or the next one, has containers. Otherwise there is nothing to upload. */
 bool nm_yarn_log_book_has_work(const struct nm_yarn_log_book *b);
 
 enum nm_yarn_log_result {

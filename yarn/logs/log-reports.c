@@ -13,8 +13,8 @@
 #define AT_ONCE_MAX 500u /* reports in one heartbeat */
 #define RECENT_MAX 500u
 #define TEXT_MAX 1000
-/* The ResourceManager shows an application as timed out after ten minutes without a report. As in Hadoop, a registration
- * repeats reports for ten times this time. */
+/* The ResourceManager shows an application as timed out after ten minutes without a report. As in Hadoop, a
+ * registration repeats reports for ten times this time. */
 #define RECENT_USEC (6000 * NM_USEC_PER_SEC)
 
 struct nm_yarn_log_report {

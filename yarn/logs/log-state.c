@@ -108,7 +108,8 @@ char *nm_yarn_log_state_text(const struct nm_yarn_log_book *b)
 
 static bool is_container(const char *text)
 {
-    return strncmp(text, "container_", 10) == 0 && strlen(text) < NM_YARN_ID_SIZE && text[strspn(text, LETTERS)] == '\0';
+    return strncmp(text, "container_", 10) == 0 && strlen(text) < NM_YARN_ID_SIZE &&
+           text[strspn(text, LETTERS)] == '\0';
 }
 
 static int parse_header(const struct nm_yarn_application_id *id, const json_t *o, struct nm_yarn_log_book **ret)

@@ -13,6 +13,7 @@
 #include "yarn/id-messages.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
+#include "yarn/logs/logs.h"
 #include "yarn/node/exit-code.h"
 
 #define OUTPUT_TAIL_MAX (64u << 10)
@@ -28,6 +29,7 @@ static void complete(struct nm_yarn_container *i, int32_t status, const char *di
     i->exit_status = status;
     free(i->diagnostics);
     i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without diagnostics */
+    nm_yarn_container_end_logs(i);
     i->node->p.on_change(i->node->p.userdata);
 }
 
@@ -142,6 +144,8 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
     nm_yarn_launcher_end_application(n->p.launcher, app->submitter, app->text);
     if (n->p.shuffle)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
+    if (n->p.logs)
+        nm_yarn_logs_end_application(n->p.logs, &app->id);
     n->p.application_ended(&app->id, n->p.userdata);
     nm_yarn_app_store_drop_application(&n->app_store, app->text);
     nm_yarn_container_table_drop_app(&n->containers, app);

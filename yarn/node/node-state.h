@@ -72,6 +72,9 @@ int nm_yarn_app_store_ends(const struct nm_yarn_app_store *store, nm_yarn_state_
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret);
 /* Saves the end of a container that ended early. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i);
+/* Inform log aggregation, if the cluster has it, that a container is on this node or has ended. */
+void nm_yarn_container_begin_logs(const struct nm_yarn_container *i);
+void nm_yarn_container_end_logs(const struct nm_yarn_container *i);
 /* Restores the applications that an earlier nmd has saved. */
 int nm_yarn_node_load_apps(struct nm_yarn_node *n);
 /* Record that a container or an application was removed, and look up such a record. */

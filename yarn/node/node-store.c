@@ -11,6 +11,7 @@
 #include "util/macros.h"
 #include "util/parse.h"
 #include "yarn/id-messages.h"
+#include "yarn/logs/logs.h"
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -83,9 +84,41 @@ int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yar
         put_application(&n->app_store, i->app->text, i->app->submitter);
         i->app->is_noted = true;
     }
+    nm_yarn_container_begin_logs(i);
     *ret = i;
     return 0;
 }
+
+/* ---- logs --------------------------------------------------------------------------------- */
+
+static struct nm_yarn_log_container log_container(const struct nm_yarn_container *i)
+{
+    const Hadoop__ContainerTokenIdentifier *t = i->token;
+
+    return (struct nm_yarn_log_container){
+        .id = i->id, .text = i->text, .submitter = i->app->submitter,
+        .account = i->record->user && *i->record->user ? i->record->user : NULL,
+        .is_master = t->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER,
+        .context = {t->log_aggregation.data, t->log_aggregation.len}, .launch = i->record->context};
+}
+
+void nm_yarn_container_begin_logs(const struct nm_yarn_container *i)
+{
+    const struct nm_yarn_log_container c = log_container(i);
+
+    if (i->node->p.logs)
+        nm_yarn_logs_begin_container(i->node->p.logs, &c);
+}
+
+void nm_yarn_container_end_logs(const struct nm_yarn_container *i)
+{
+    const struct nm_yarn_log_container c = log_container(i);
+
+    if (i->node->p.logs)
+        nm_yarn_logs_end_container(i->node->p.logs, &c, i->exit_status, !i->ended_early);
+}
+
+/* ---- early ends --------------------------------------------------------------------------- */
 
 /* Saves the end of a container that ended early. The launch context is left out, because it isn't needed any more. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "yarn/launch/launcher.h"
+#include "yarn/logs/logs.h"
 #include "yarn/node/node-state.h"
 
 /* Handles an event. The manager sends no events about containers that ended early. All other containers of this owner
@@ -163,6 +164,8 @@ void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t 
     (void)snprintf(n->host, sizeof n->host, "%s", host);
     n->port = port;
     n->web_port = web_port;
+    if (n->p.logs)
+        nm_yarn_logs_set_address(n->p.logs, host, port);
     if (is_first)
         prepare_adopted(n);
 }
