@@ -11,6 +11,7 @@ libnm_nmctl_a_SOURCES = \
 	%D%/help.c \
 	%D%/queue-reason.c \
 	%D%/json.c %D%/json.h \
+	%D%/log-uploads.c %D%/log-uploads.h \
 	%D%/masters.c %D%/masters.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/nmctl.h \

@@ -11,6 +11,7 @@
 #include "nmctl/api.h"
 #include "nmctl/container-json.h"
 #include "nmctl/json.h"
+#include "nmctl/log-uploads.h"
 #include "nmctl/masters.h"
 #include "nmctl/message.h"
 #include "nmctl/nmctl.h"
@@ -390,6 +391,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_upstream(f, term, nm_json_at(status, "upstream"));
     print_size(f, status);
     nm_masters_print(f, term, nm_json_at(status, "upstream.masters"));
+    nm_log_uploads_print(f, term, nm_json_at(status, "upstream.logs"));
 }
 
 /* Prints one line for each decision. nmctl explain prints the details. */

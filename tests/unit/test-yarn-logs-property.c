@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of one application: containers start and end, uploads fail or are interrupted after any step, and nmd
- * is killed between any two steps. A model of the remote directory keeps which upload has stored which containers. In
- * every history:
+ * Random histories of one application: containers start and end, uploads fail or are interrupted after any step, and
+ * nmd is killed between any two steps. A model of the remote directory keeps which upload has stored which containers.
+ * In every history:
  *
  *   - each accepted container is stored, before the local logs may be removed (state UPLOADED)
  *   - no ended container is stored twice, and there is at most one final upload
@@ -77,7 +77,7 @@ static void configure(struct model *m)
     nm_yarn_log_book_configure(m->book, &all, m->rolls ? ROLL_USEC : 0, m->now_usec);
 }
 
-/* Saves all data. nmd appends a line in some cases. That the lines are equal to the whole text, the next restart shows. */
+/* Saves all data. In some cases nmd appends a line instead. restart() checks that the result is the same. */
 static void save(struct model *m)
 {
     free(m->saved);

@@ -522,8 +522,8 @@ static void test_a_missing_uploader_is_refused(void **state)
 
     (void)state;
     assert_int_equal(nm_yarn_logs_check("/nonexistent/nm-log-uploader", &message), -ENOENT);
-    assert_string_equal(message, "Can't upload the logs of containers with /nonexistent/nm-log-uploader: No such file or "
-                                 "directory");
+    assert_string_equal(message, "Can't upload the logs of containers with /nonexistent/nm-log-uploader: No such file "
+                                 "or directory");
     assert_int_equal(nm_yarn_logs_check("/proc/self/exe", &message), 0);
 }
 

@@ -92,6 +92,8 @@ static void test_unsupported_log_aggregation_is_refused(void **state)
         const char *value, *part;
     } wrong[] = {
         {"true" LOGS("nodemanager.log-aggregation.compression-type", "gz"), "without compression"},
+        {"true" LOGS("nodemanager.log-aggregation.policy.class", "org.example.Own"),
+         "can't run a policy written in Java"},
         {"true" LOGS("log-aggregation.file-formats", "IFile"), ".file-controller.IFile.class isn't set"},
         {"true" LOGS("log-aggregation.file-formats", ""), "must begin with the name of a format"},
         {"true" LOGS("log-aggregation.file-controller.TFile.class", "org.example.X"), "'org.example.X': nmd can't run"},
@@ -235,7 +237,8 @@ static void test_a_sample_has_hadoops_containers(void **state)
             fail_msg("container %d", (int)i);
     }
     assert_int_equal(n, NM_ARRAY_SIZE(sampled));
-    p = nm_yarn_log_policy_choose(CLASSES "SampleContainerLogAggregationPolicy", "SR:0, MIN:100,X:1,SR:7", NULL, "MIN:1");
+    p = nm_yarn_log_policy_choose(CLASSES "SampleContainerLogAggregationPolicy", "SR:0, MIN:100,X:1,SR:7", NULL,
+                                  "MIN:1");
     for (int64_t i = 2; i < 200; i++) {
         const struct nm_yarn_container_id id = container(i);
 

@@ -14,8 +14,8 @@
 #   - Recovery and ACLs are on. LinuxContainerExecutor has its usual properties; a Java NodeManager, for which its setuid
 #     program would have to be built, has DefaultContainerExecutor instead.
 #   - The staging directory, a second queue and jobs have names that need escaping.
-#   - Log aggregation is on, as far as it is implemented: nmd warns that logs stay on its nodes. A Java NodeManager has it off,
-#     since it would remove the logs of an application that has ended, which suites read.
+#   - Log aggregation is on, but nmd keeps the local logs, which suites read. A Java NodeManager has it off, since suites compare
+#     only its jobs.
 # NMD_TEST_HADOOP names the version of ResourceManager, NodeManager and MapReduce. The default is the one of pom.xml.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
@@ -152,12 +152,12 @@ container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.
     "$lce.cgroups.hierarchy=/hadoop-yarn" "$lce.cgroups.mount=false" "$lce.cgroups.strict-resource-usage=false")
 # Writes the files of the cluster that all nodes use. The names of the nodes are not in a domain, so Hadoop must use addresses.
 jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-scheduler.xml
-    local fs=file:/// staging=$shared/staging
+    local fs=file:/// staging=$shared/staging logs=$shared/tmp/logs
     jobs_install || return
     if [ "$jobs_fs" = hdfs ]; then
         hdfs_configure_one
         hdfs_find "$NMD_TEST_BUILD/java/hdfs" || return
-        fs=$hdfs_fs staging="$hdfs_fs/staging area 100%"
+        fs=$hdfs_fs staging="$hdfs_fs/staging area 100%" logs=/tmp/logs
     fi
     rm_configure --stock yarn.resourcemanager.opportunistic-container-allocation.enabled=true \
         yarn.nodemanager.opportunistic-containers-max-queue-length=20 \
@@ -171,6 +171,7 @@ jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-sch
         "$cs.root.queues=default,$jobs_queue_xml" "$cs.root.default.capacity=90" "$cs.root.$jobs_queue_xml.capacity=10" \
         "$cs.root.$jobs_queue_xml.maximum-capacity=100" "$cs.root.$jobs_queue_xml.user-limit-factor=100" \
         yarn.acl.enable=true "yarn.admin.acl=root operators" yarn.log-aggregation-enable=true \
+        "yarn.nodemanager.remote-app-log-dir=$logs" yarn.log-aggregation.enable-local-cleanup=false \
         "${container_executor[@]}" "$@"
     cp "$shared/hosts" "$dir/hosts"
     chmod a+rx "$dir"

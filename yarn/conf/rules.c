@@ -19,6 +19,7 @@
 #define YARN "yarn."
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 #define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
+#define LOG_POLICIES EXECUTOR "containermanager.logaggregation."
 #define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
 #define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
 #define ASKS_NAME "org.apache.hadoop.security.AuthenticationFilterInitializer"
@@ -180,6 +181,15 @@ static const struct rule rules[] = {
      .why = "containers that request a runtime other than the default fail on this node"},
     {"yarn.nodemanager.log-aggregation.compression-type", "none", .allowed = "none", .fatal = true,
      .why = "nmd uploads the logs of containers without compression; all readers can read them",
+     .unless = {"yarn.log-aggregation-enable", "false"}},
+    {"yarn.nodemanager.log-aggregation.policy.class", LOG_POLICIES "AllContainerLogAggregationPolicy",
+     .allowed = LOG_POLICIES "AllContainerLogAggregationPolicy," LOG_POLICIES "NoneContainerLogAggregationPolicy,"
+                LOG_POLICIES "AMOnlyLogAggregationPolicy," LOG_POLICIES "FailedContainerLogAggregationPolicy,"
+                LOG_POLICIES "FailedOrKilledContainerLogAggregationPolicy,"
+                LOG_POLICIES "AMOrFailedContainerLogAggregationPolicy,"
+                LOG_POLICIES "LimitSizeContainerLogAggregationPolicy,"
+                LOG_POLICIES "SampleContainerLogAggregationPolicy",
+     .fatal = true, .why = "nmd can't run a policy written in Java, and would upload the logs of other containers",
      .unless = {"yarn.log-aggregation-enable", "false"}},
     {"yarn.timeline-service.enabled", "false", .allowed = "false",
      .why = "this node publishes nothing to the timeline service"},
