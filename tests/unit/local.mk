@@ -192,7 +192,7 @@ $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size 
 # tools that make calls fail
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
-$(call fixture,fail-nth,yarn-logs array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
+$(call fixture,fail-nth,yarn-logs yarn-logs-uploads array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	health-script history json-text link-failures local-listen local-start-memory log-format log-meta messages-memory node \
 	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-lend yarn-lend-grant \
 	yarn-memory yarn-net yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)

@@ -2,8 +2,8 @@
 
 /*
  * Uploads as nmd runs them: real processes of the containers' user, real files, and a real launcher that removes the
- * local logs. The uploader is this test itself, which a process of nmd runs under another name: it copies the log files
- * of the work to a directory, or fails as the test requires.
+ * local logs. The uploader is this test itself, which a process of nmd runs under another name: it notes its work in
+ * the remote directory, and succeeds or fails as files in this directory require.
  */
 
 #include "launcher-fixture.h"
@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "tests/unit/fail-nth.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "yarn/logs/logs.h"
@@ -516,6 +517,39 @@ static void test_an_end_during_a_restart_is_noticed(void **state)
     assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
 }
 
+/* Each failure of a start ends it without a trace, and the saved state stays. */
+static void try_to_begin(void *userdata)
+{
+    struct uploads *u = userdata;
+    char state[PATH_MAX];
+    const struct nm_yarn_logs_params p = {
+        .event = u->w->event, .settings = u->w->settings, .launcher = u->w->launcher, .program = "/proc/self/exe",
+        .state_dir = state, .report_cb = on_report, .on_event = on_node_event, .on_change = on_change, .userdata = u};
+    struct nm_yarn_logs *logs = NULL;
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    (void)snprintf(state, sizeof state, "%s/state", u->w->root);
+    r = nm_yarn_logs_new(&p, &logs, &message);
+    assert_true((r == 0) == (logs != NULL));
+    nm_yarn_logs_free(logs);
+}
+
+static void test_a_failed_start_changes_nothing(void **state)
+{
+    struct uploads *u = *state;
+
+    begin_with(u, "");
+    make_logs(u->w);
+    run_containers(u);
+    u->logs = nm_yarn_logs_free(u->logs);
+    assert_true(fail_each_of(FAIL_MEMORY | FAIL_OPEN | FAIL_EVENT, try_to_begin, u) > 10);
+    begin(u);
+    end_application(u);
+    RUN_UNTIL(u->w, number(u, "uploaded") == 1);
+    assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
+}
+
 static void test_a_missing_uploader_is_refused(void **state)
 {
     _cleanup_free_ char *message = NULL;
@@ -542,6 +576,7 @@ int main(int argc, char **argv)
         UPLOADS(test_local_logs_can_be_kept),
         UPLOADS(test_running_applications_are_uploaded),
         UPLOADS(test_an_end_during_a_restart_is_noticed),
+        UPLOADS(test_a_failed_start_changes_nothing),
         cmocka_unit_test(test_a_missing_uploader_is_refused),
     };
 

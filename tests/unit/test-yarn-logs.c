@@ -459,11 +459,14 @@ static void test_a_damaged_state_counts_as_incomplete(void **state)
 /* Logs that may be incomplete are not removed at once, although the last upload is done. */
 static void test_incomplete_books_are_given_up(void **state)
 {
-    struct nm_yarn_log_book *b = new_book(0, NULL);
+    struct nm_yarn_log_book *b = new_book(0, NULL), *copy;
     struct nm_yarn_log_now now = at(1);
 
     (void)state;
     b->has_overflowed = true;
+    copy = reread(b);
+    assert_true(copy->has_overflowed);
+    nm_yarn_log_book_free(copy);
     nm_yarn_log_book_finish(b, 1);
     (void)nm_yarn_log_book_begin(b, 1);
     assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));

@@ -38,9 +38,10 @@ static char *line_of(json_t *o)
 
 static char *header_line(const struct nm_yarn_log_book *b)
 {
-    return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I}", "user", b->user, "account", b->account, "context",
+    return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I, s:b}", "user", b->user, "account", b->account, "context",
                              nm_yarn_log_context_to_json(&b->context), "view_acl", b->view_acl, "modify_acl",
-                             b->modify_acl, "last_msec", (json_int_t)b->last_msec));
+                             b->modify_acl, "last_msec", (json_int_t)b->last_msec, "incomplete",
+                             b->has_overflowed));
 }
 
 /* The ids of containers need no escapes. */
@@ -119,11 +120,11 @@ static int parse_header(const struct nm_yarn_application_id *id, const json_t *o
     const char *user, *account = NULL, *view_acl = NULL, *modify_acl = NULL;
     json_t *saved;
     json_int_t last_msec = 0;
-    int r;
+    int is_incomplete = 0, r;
 
-    if (json_unpack((json_t *)(uintptr_t)o, "{s:s, s?:s, s:o, s?:s, s?:s, s?:I}", "user", &user, "account", &account,
+    if (json_unpack((json_t *)(uintptr_t)o, "{s:s, s?:s, s:o, s?:s, s?:s, s?:I, s?:b}", "user", &user, "account", &account,
                     "context", &saved, "view_acl", &view_acl, "modify_acl", &modify_acl, "last_msec",
-                    &last_msec) < 0 || !nm_user_name_is_valid(user) ||
+                    &last_msec, "incomplete", &is_incomplete) < 0 || !nm_user_name_is_valid(user) ||
         (account && !nm_user_name_is_valid(account)) || last_msec < 0)
         return -EBADMSG;
     r = nm_yarn_log_context_from_json(saved, &context);
@@ -136,6 +137,7 @@ static int parse_header(const struct nm_yarn_application_id *id, const json_t *o
     if (r < 0)
         return r;
     b->is_restored = true;
+    b->has_overflowed = is_incomplete;
     b->last_msec = (uint64_t)last_msec;
     *ret = STEAL_PTR(b);
     return 0;
@@ -197,6 +199,22 @@ static void settle(struct nm_yarn_log_book *b)
         b->upload = (struct nm_yarn_log_upload){0};
 }
 
+/* Parses one line. Without memory, the line must not count as damaged. */
+static int load_line(const char *line, size_t size, json_t **ret)
+{
+    json_error_t error;
+    json_t *o = json_loadb(line, size, JSON_REJECT_DUPLICATES, &error);
+
+    if (!o)
+        return json_error_code(&error) == json_error_out_of_memory ? -ENOMEM : -EBADMSG;
+    if (!json_is_object(o)) {
+        json_decref(o);
+        return -EBADMSG;
+    }
+    *ret = o;
+    return 0;
+}
+
 int nm_yarn_log_state_parse(const char *application, struct nm_bytes text, struct nm_yarn_log_book **ret)
 {
     _cleanup_(nm_yarn_log_book_freep) struct nm_yarn_log_book *b = NULL;
@@ -207,9 +225,11 @@ int nm_yarn_log_state_parse(const char *application, struct nm_bytes text, struc
         return -EBADMSG;
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p)), *stop = newline ?: end;
-        json_t *o = json_loadb(p, (size_t)(stop - p), JSON_REJECT_DUPLICATES, NULL);
-        int r = !json_is_object(o) ? -EBADMSG : b ? take_line(b, o) : parse_header(&id, o, &b);
+        json_t *o = NULL;
+        int r = load_line(p, (size_t)(stop - p), &o);
 
+        if (r == 0)
+            r = b ? take_line(b, o) : parse_header(&id, o, &b);
         json_decref(o);
         if (r == -ENOMEM || !b)
             return r;

@@ -4,7 +4,8 @@
 /*
  * The saved state of an application's books, as text. Each line is a JSON object, and each change appends a line:
  *
- *   {"user": ..., "account": ..., "context": {...}, "view_acl": ..., "modify_acl": ..., "last_msec": ...}
+ *   {"user": ..., "account": ..., "context": {...}, "view_acl": ..., "modify_acl": ..., "last_msec": ...,
+ *    "incomplete": true or false}
  *   {"ended": a container whose logs wait for an upload}
  *   {"upload": upload_msec, "n": number of containers that the upload covers, "final": true or false}
  *   {"finished": time at which the application ended, in microseconds}

@@ -164,14 +164,18 @@ void nm_yarn_logs_end_container(struct nm_yarn_logs *l, const struct nm_yarn_log
                                 bool has_run)
 {
     struct nm_yarn_log_book *b = find(l, &c->id.attempt.application);
+    bool had_overflowed;
     int r;
 
     if (!b)
         return;
+    had_overflowed = b->has_overflowed;
     r = nm_yarn_log_book_end(b, c->text, has_run && accepts(b, c, exit_code));
     if (r > 0)
         nm_yarn_log_store_append(l->state_fd, b, nm_yarn_log_state_ended_line(c->text));
     b->has_overflowed |= r < 0; /* without memory, the container's logs aren't uploaded and must not be removed */
+    if (b->has_overflowed && !had_overflowed)
+        nm_yarn_log_store_save(l->state_fd, b);
     nm_yarn_logs_wake(l);
 }
 
