@@ -13,6 +13,7 @@ libnm_agent_a_SOURCES = \
 	%D%/problem.c %D%/problem.h \
 	%D%/trace.c %D%/trace.h \
 	%D%/types.c %D%/types.h \
+	%D%/upstream.c \
 	%D%/users.c %D%/users.h
 # the rooms, which are layers: see docs/ARCHITECTURE.md
 libnm_agent_a_SOURCES += \

@@ -46,6 +46,13 @@ struct nm_upstream_query {
     const char *path;         /* the path of the view */
     const char *id;           /* the id in the place of {id}, or NULL */
     const char *state, *user; /* filters of a list, or NULL */
+    const char *claimed_user; /* the user that the request names, which nobody has checked, or NULL */
+    /* Returns the value of a query parameter, or NULL. `request` is its first argument. */
+    const char *(*parameter)(const void *request, const char *name);
+    const void *request;
+    /* The next members are only for pages. */
+    const char *owner, *file; /* the segments in the places of {user} and {file}, or NULL */
+    const char *raw_query;    /* the query as received, without '?'; "" if there is none */
 };
 
 /* A page that the local interface serves for the upstream. `path` is the path of the route, with {id} in the place of
@@ -55,6 +62,20 @@ struct nm_upstream_view {
     const char *path;
     int (*get)(void *userdata, const struct nm_upstream_query *q, json_t **ret, struct nm_problem *ret_problem);
 };
+
+/* An answer in the upstream's own format. It is either `json`, or `before`, bytes of an open file, and `after`. */
+struct nm_upstream_page {
+    unsigned status;          /* the HTTP status */
+    const char *content_type; /* of a page without `json`; static */
+    json_t *json;             /* NULL: the page is a text */
+    char *location;           /* where a client that is redirected finds the page; NULL: not redirected */
+    char *before, *after;     /* NULL: empty */
+    int fd;                   /* a regular file; negative: none */
+    uint64_t from, size;      /* the bytes of the file. If the file has become shorter, fewer bytes are sent. */
+    bool is_html;             /* the bytes of the file are escaped for HTML */
+};
+#define NM_UPSTREAM_PAGE_NULL ((struct nm_upstream_page){.fd = -1})
+void nm_upstream_page_done(struct nm_upstream_page *p);
 
 enum nm_metric_type { NM_METRIC_GAUGE, NM_METRIC_COUNTER, NM_METRIC_HISTOGRAM };
 
@@ -84,6 +105,10 @@ struct nm_upstream_ops {
     json_t *(*config)(void *userdata);
     const struct nm_upstream_view *views;
     size_t n_views;
+    /* Fills in the page for the query's path, or returns a positive outcome with *ret_problem, or -errno. It must not
+     * wait: the file is read later, in pieces. */
+    int (*page)(void *userdata, const struct nm_upstream_query *q, struct nm_upstream_page *ret,
+                struct nm_problem *ret_problem);
 };
 /* Registers the upstream, and replaces an earlier registration. ops NULL: there is no upstream. */
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
@@ -98,6 +123,10 @@ void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_met
 /* Calls get() of the view with the query's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
 int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
                               struct nm_problem *ret_problem);
+/* Calls page(). The caller clears *ret with nm_upstream_page_done(). NM_AGENT_E_NOT_FOUND: the upstream has no
+ * pages. */
+int nm_manager_query_upstream_page(struct nm_manager *m, const struct nm_upstream_query *q,
+                                   struct nm_upstream_page *ret, struct nm_problem *ret_problem);
 
 /* ---- the node's room ---------------------------------------------------------------------- */
 

@@ -324,6 +324,17 @@ int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_que
     return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "%s: there is no such path", q->path);
 }
 
+int nm_manager_query_upstream_page(struct nm_manager *m, const struct nm_upstream_query *q,
+                                   struct nm_upstream_page *ret, struct nm_problem *ret_problem)
+{
+    const struct nm_registered_upstream *u = m->owners.upstream;
+
+    if (!u->ops || !u->ops->page)
+        return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path,
+                              "This node doesn't belong to a YARN cluster, so it has no logs of YARN's containers.");
+    return u->ops->page(u->userdata, q, ret, ret_problem);
+}
+
 /* ---- containers, decisions, logs and history ------------------------------------------------- */
 
 static int by_arrival(const void *a, const void *b)

@@ -12,6 +12,8 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "rpc/local/answer-xml.h"
+#include "rpc/local/claimed-user.h"
 #include "rpc/local/connections.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/host-names.h"
@@ -177,6 +179,10 @@ int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
     struct nm_answer_text a;
 
     nm_answer_text_begin(&a, call->account);
+    if (call->is_hadoops && nm_answer_wants_xml(call->connection)) {
+        nm_answer_text_add_xml(&a, j);
+        return nm_call_answer_text(call, status, "application/xml; charset=utf-8", &a);
+    }
     nm_answer_text_add_json(&a, j);
     nm_answer_text_add(&a, "\n", 1); /* makes a shell's prompt begin on a new line */
     return nm_call_answer_text(call, status, "application/json", &a);
@@ -281,9 +287,21 @@ static int fail_with_status(struct nm_call *call, unsigned status, enum nm_agent
 static int find_route(struct nm_call *call, const char *method)
 {
     struct nm_problem *p = &call->problem;
+    struct nm_route_words words = {};
     int r = nm_routes_find(call->host->routes, call->host->n_routes, method, &call->target,
-                           &call->route, &call->id, call->allow, sizeof call->allow);
+                           &call->route, &words, call->allow, sizeof call->allow);
 
+    /* Hadoop's clients send OPTIONS before their first request. */
+    if (r == NM_ROUTES_E_NO_METHOD && nm_streq(method, "OPTIONS")) {
+        call->is_options = nm_routes_find(call->host->routes, call->host->n_routes, "GET", &call->target, &call->route,
+                                          &words, call->allow, sizeof call->allow) == 0 &&
+                           (call->route->flags & NM_ROUTE_UPSTREAM);
+        r = call->is_options ? 0 : nm_routes_find(call->host->routes, call->host->n_routes, method, &call->target,
+                                                  &call->route, &words, call->allow, sizeof call->allow);
+    }
+    call->id = words.id;
+    call->user = words.user;
+    call->file = words.file;
     if (r == NM_ROUTES_E_NO_PATH)
         return nm_messages_problem(
             p, NM_AGENT_E_NOT_FOUND, "path", call->target.path,
@@ -293,6 +311,9 @@ static int find_route(struct nm_call *call, const char *method)
                                   call->target.path, call->allow);
         return fail_with_status(call, 405, NM_AGENT_E_INVALID);
     }
+    if (call->target.has_control && !(call->route->flags & NM_ROUTE_FILE))
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, "path", call->target.path,
+                                   "The path has an invalid %%-escape or a control character.");
     if (call->id && !(call->route->flags & NM_ROUTE_UPSTREAM) && !nm_name_is_valid(call->id))
         return nm_messages_problem(
             p, NM_AGENT_E_INVALID, "id", call->id,
@@ -424,6 +445,7 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
     call->account = c->account;
     call->caller = c->caller;
     call->tcp = c->tcp;
+    call->is_head = nm_streq(method, "HEAD");
     body = check_framing(call);
     if (body == 0)
         body = check_body_headers(call);
@@ -499,6 +521,22 @@ static int parse_body(struct nm_call *call)
     return nm_messages_parse_body(call->data, call->data_len, &call->body, &call->problem);
 }
 
+/* Answers OPTIONS for a route of the upstream. A request that names its user gets a cookie, which later requests
+ * send. */
+static int answer_options(struct nm_call *call)
+{
+    const char *user = nm_target_query(&call->target, "user.name");
+    char cookie[NM_CLAIMED_USER_COOKIE_SIZE];
+    int r = nm_call_answer_static(call, "text/plain;charset=utf-8", "", 0);
+
+    if (r < 0)
+        return r;
+    (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, OPTIONS");
+    if (user && nm_claimed_user_cookie(user, cookie))
+        (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+    return 0;
+}
+
 /* Parses and checks the body, and answers, without returning to the event loop. Only one JSON tree therefore exists at
  * a time, regardless of the number of clients. The tree is charged to the user's quota while it exists. */
 static int handle(struct nm_call *call)
@@ -514,7 +552,7 @@ static int handle(struct nm_call *call)
     if (!(call->route->flags & NM_ROUTE_AGAIN))
         drop_data(call);
     if (r == 0)
-        r = call->route->handler(call);
+        r = call->is_options ? answer_options(call) : call->route->handler(call);
     if (!call->suspended)
         drop_data(call);
     json_decref(STEAL_PTR(call->body));
@@ -563,4 +601,18 @@ int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint
     return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, value,
                                "%s must be a whole number from %llu to %llu, not \"%s\".", name,
                                (unsigned long long)min, (unsigned long long)max, value);
+}
+
+const char *nm_call_claimed_user(struct nm_call *call, char *buf)
+{
+    return nm_claimed_user_find(header(call, MHD_HTTP_HEADER_COOKIE), nm_target_query(&call->target, "user.name"), buf)
+               ? buf
+               : NULL;
+}
+
+const char *nm_call_parameter(const void *request, const char *name)
+{
+    const struct nm_call *call = request;
+
+    return nm_target_query(&call->target, name);
 }

@@ -29,9 +29,10 @@ struct nm_call {
     struct nm_caller caller;
     bool is_hadoops; /* the request uses the paths of Hadoop's web services */
     bool tcp; /* TCP connection: read-only, and without private data */
+    bool is_head, is_options; /* the method is HEAD, or OPTIONS for a route of the upstream */
     const struct nm_route *route;
     struct nm_target target;
-    const char *id; /* the segment that matches {id} of the route */
+    const char *id, *user, *file; /* the segments that match {id}, {user} and {file} of the route */
     json_t *body;   /* an object, for routes with a body; valid only while the handler runs */
 
     /* an answer that is sent over a longer time (stream.h) */
@@ -105,6 +106,11 @@ int nm_call_answer(struct nm_call *call, unsigned status, const char *content_ty
  * error message must not suggest repeating the request. */
 void nm_call_done_to(struct nm_call *call, const char *what);
 
+/* Returns the user that the request names, or NULL. buf: of NM_CLAIMED_USER_SIZE bytes. */
+const char *nm_call_claimed_user(struct nm_call *call, char *buf);
+/* Returns the value of a query parameter, or NULL. request: the call. The function can be parameter() of
+ * struct nm_upstream_query. */
+const char *nm_call_parameter(const void *request, const char *name);
 /* Parse query parameters. A missing parameter leaves *ret unchanged. Return 0 or NM_AGENT_E_INVALID. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret);
 int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max,

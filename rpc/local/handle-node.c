@@ -6,6 +6,7 @@
  */
 
 #include "agent/problem.h"
+#include "rpc/local/claimed-user.h"
 #include "rpc/local/embedded.h"
 #include "rpc/local/handlers.h"
 #include "rpc/local/json-make.h"
@@ -38,6 +39,7 @@ int nm_handle_status(struct nm_call *call)
 /* Answers with the data that the upstream's function for this route returns. */
 int nm_handle_upstream(struct nm_call *call)
 {
+    char user[NM_CLAIMED_USER_SIZE];
     const struct nm_upstream_query q = {
         .who = &call->caller,
         .with_users = !call->tcp,
@@ -45,6 +47,9 @@ int nm_handle_upstream(struct nm_call *call)
         .id = call->id,
         .state = nm_target_query(&call->target, "state"),
         .user = nm_target_query(&call->target, "user"),
+        .claimed_user = nm_call_claimed_user(call, user),
+        .parameter = nm_call_parameter,
+        .request = call,
     };
     json_t *answer = NULL;
     int r = nm_manager_query_upstream(call->manager, &q, &answer, &call->problem);

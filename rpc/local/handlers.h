@@ -38,6 +38,8 @@ int nm_exec_answer_input(struct nm_call *call);
 int nm_handle_logs(struct nm_call *call);
 int nm_handle_events(struct nm_call *call);
 int nm_handle_history(struct nm_call *call);
+/* stream-page.c: a page of the upstream, which may have a part of a file */
+int nm_handle_upstream_page(struct nm_call *call);
 
 /* handle-node.c */
 int nm_handle_status(struct nm_call *call);

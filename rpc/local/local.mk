@@ -11,7 +11,9 @@ messages_libs = libnm-messages.a $(json_libs) -lm $(agent_libs)
 
 libnm_local_a_SOURCES = \
 	%D%/answer-text.c %D%/answer-text.h \
+	%D%/answer-xml.c %D%/answer-xml.h \
 	%D%/call.c %D%/call.h \
+	%D%/claimed-user.c %D%/claimed-user.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/handle-containers.c \
 	%D%/embedded.h \
@@ -31,6 +33,7 @@ libnm_local_a_SOURCES = \
 	%D%/stream-events.c \
 	%D%/stream-history.c \
 	%D%/stream-logs.c \
+	%D%/stream-page.c \
 	%D%/route-table.c
 nodist_libnm_local_a_SOURCES = %D%/embedded.c
 local_libs = libnm-local.a $(MHD_LIBS) $(messages_libs)

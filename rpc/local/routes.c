@@ -14,8 +14,14 @@
 /* The target is first split at '/', '?', '&' and '='. Each piece is decoded afterwards, so that an escaped separator
  * doesn't separate pieces. */
 
-/* Decodes %XX in place. Returns -EINVAL for an invalid escape and for a control character, escaped or not. */
-static int decode(char *s)
+static bool is_control(int c)
+{
+    return c < 0x20 || c == 0x7f;
+}
+
+/* Decodes %XX in place. Returns -EINVAL for an invalid escape, for a NUL and for a control character that isn't
+ * escaped. *ret_control: set to true if an escape is a control character. */
+static int decode(char *s, bool *ret_control)
 {
     char *to = s;
 
@@ -27,8 +33,10 @@ static int decode(char *s)
                 return -EINVAL;
             c = high * 16 + low;
             s += 2;
-        }
-        if (c < 0x20 || c == 0x7f)
+            *ret_control |= is_control(c);
+        } else if (is_control(c))
+            return -EINVAL;
+        if (c == '\0')
             return -EINVAL;
         *to++ = (char)c;
     }
@@ -45,7 +53,7 @@ static int parse_path(char *path, struct nm_target *t)
     while ((segment = strsep(&p, "/"))) {
         if (t->n_segments == NM_TARGET_SEGMENTS_MAX)
             return -E2BIG;
-        if (decode(segment) < 0)
+        if (decode(segment, &t->has_control) < 0)
             return -EINVAL;
         t->segments[t->n_segments++] = segment;
     }
@@ -55,13 +63,14 @@ static int parse_path(char *path, struct nm_target *t)
 /* Parses the query. Refuses a duplicate parameter, because its value would be ambiguous. */
 static int parse_query(char *query, struct nm_target *t, struct nm_problem *p)
 {
+    bool has_control = false;
     char *value;
 
     while ((value = strsep(&query, "&"))) {
         char *name = strsep(&value, "=");
         if (!*name && !value)
             continue; /* "?" alone, or "&&" */
-        if (decode(name) < 0 || (value && decode(value) < 0))
+        if (decode(name, &has_control) < 0 || (value && decode(value, &has_control) < 0) || has_control)
             return -EINVAL;
         if (nm_target_query(t, name))
             return nm_messages_problem(p, NM_AGENT_E_INVALID, name, value,
@@ -90,12 +99,15 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
     if (*raw != '/')
         return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw,
                                    "The path must begin with '/'.");
-    t.path = strndup(raw, strcspn(raw, "?"));
+    t.path = strdup(raw);
     t.text = strdup(raw);
     if (!t.path || !t.text) {
         nm_target_done(&t);
         return -ENOMEM;
     }
+    t.raw_query = t.path + strcspn(t.path, "?");
+    if (*t.raw_query)
+        t.path[t.raw_query++ - t.path] = '\0';
     query = strchr(t.text, '?');
     if (query)
         *query++ = '\0';
@@ -135,8 +147,18 @@ const char *nm_target_query(const struct nm_target *t, const char *name)
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
-/* Returns whether the path matches the pattern. *ret_id is set to the segment that matches {id}. */
-static bool fits(const struct nm_route *r, const struct nm_target *t, const char **ret_id)
+/* Returns the member for a segment of a pattern, or NULL if the segment must be equal. */
+static const char **word_of(struct nm_route_words *words, const char *p, size_t n)
+{
+    return strncmp(p, "{id}", n) == 0     ? &words->id
+           : strncmp(p, "{user}", n) == 0 ? &words->user
+           : strncmp(p, "{file}", n) == 0 ? &words->file
+                                          : NULL;
+}
+
+/* Returns whether the path matches the pattern. Sets the members of *ret_words for the pattern's words. An empty
+ * segment is not a user or a file. */
+static bool fits(const struct nm_route *r, const struct nm_target *t, struct nm_route_words *ret_words)
 {
     const char *p = r->pattern + 1;
     unsigned i = 0, n_segments = t->n_segments;
@@ -146,10 +168,12 @@ static bool fits(const struct nm_route *r, const struct nm_target *t, const char
         n_segments--;
     for (; *p; i++) {
         size_t n = strcspn(p, "/");
-        if (i == n_segments)
+        const char **word = word_of(ret_words, p, n);
+
+        if (i == n_segments || (word && word != &ret_words->id && !*t->segments[i]))
             return false;
-        if (strncmp(p, "{id}", n) == 0)
-            *ret_id = t->segments[i];
+        if (word)
+            *word = t->segments[i];
         else if (strlen(t->segments[i]) != n || memcmp(t->segments[i], p, n) != 0)
             return false;
         p += n + (p[n] == '/');
@@ -169,7 +193,7 @@ static void add_method(char *allow, size_t size, const char *method)
  * and libmicrohttpd omits the body. If the path has routes only for other methods, returns the names of these methods,
  * because a 405 answer must list them. */
 int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
-                   const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
+                   const struct nm_target *t, const struct nm_route **ret, struct nm_route_words *ret_words,
                    char *allow, size_t size)
 {
     const char *wanted = nm_streq(method, "HEAD") ? "GET" : method;
@@ -178,12 +202,13 @@ int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
     assert(size > 0);
     allow[0] = '\0';
     for (size_t i = 0; i < n; i++) {
-        const char *id = NULL;
-        if (!fits(&routes[i], t, &id))
+        struct nm_route_words words = {};
+
+        if (!fits(&routes[i], t, &words))
             continue;
         if (nm_streq(routes[i].method, wanted)) {
             *ret = &routes[i];
-            *ret_id = id;
+            *ret_words = words;
             return 0;
         }
         path = true;

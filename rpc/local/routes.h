@@ -18,7 +18,8 @@
 #define NM_TARGET_QUERY_MAX 8
 
 struct nm_target {
-    char *path; /* the raw path, for messages */
+    char *path;            /* the raw path, for messages */
+    const char *raw_query; /* the raw query without '?'; "" if there is none; in the buffer of the path */
     char *text; /* buffer into which the pointers below point */
     const char *segments[NM_TARGET_SEGMENTS_MAX];
     unsigned n_segments; /* 0: "/" */
@@ -26,10 +27,11 @@ struct nm_target {
         const char *name, *value;
     } query[NM_TARGET_QUERY_MAX];
     unsigned n_query;
+    bool has_control; /* a segment has a control character, which is valid only in the name of a file */
 };
 
-/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled in (invalid escape, control character, too long, duplicate
- * parameter), or -ENOMEM. */
+/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled in (invalid escape, control character in the query or not
+ * escaped, too long, duplicate parameter), or -ENOMEM. */
 int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem);
 void nm_target_done(struct nm_target *t);
 
@@ -52,11 +54,12 @@ enum nm_route_flag {
     /* The route is part of the upstream's interface: the upstream checks ids, unknown query parameters are ignored, and
      * a trailing '/' is allowed. */
     NM_ROUTE_UPSTREAM = 1 << 4,
+    NM_ROUTE_FILE = 1 << 5, /* the pattern has {file}: any name of a file, escaped control characters included */
 };
 
 struct nm_route {
     const char *method;
-    const char *pattern; /* one segment may be "{id}" */
+    const char *pattern; /* a segment may be "{id}", "{user}" or "{file}", each at most once */
     unsigned flags;
     const char *query; /* names of the query parameters, separated by spaces; "": the route has no query parameters */
     nm_handler_t handler;
@@ -67,10 +70,15 @@ enum nm_routes_outcome {
     NM_ROUTES_E_NO_METHOD = 2, /* 405 */
 };
 
-/* Finds the route for a method (HEAD counts as GET). Returns 0 and sets *ret and *ret_id (NULL if the pattern has no
- * {id}). With NO_METHOD, allow contains the methods of the path for the Allow header. */
+/* The segments of a target that match {id}, {user} and {file} of a pattern. NULL: the pattern has no such segment. */
+struct nm_route_words {
+    const char *id, *user, *file;
+};
+
+/* Finds the route for a method (HEAD counts as GET). Returns 0 and sets *ret and *ret_words. With NO_METHOD, allow
+ * contains the methods of the path for the Allow header. */
 int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
-                   const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
+                   const struct nm_target *t, const struct nm_route **ret, struct nm_route_words *ret_words,
                    char *allow, size_t size);
 
 /* Returns whether the route has a query parameter of this name. */

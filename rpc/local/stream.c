@@ -127,6 +127,7 @@ int nm_stream_new(struct nm_call *call, enum nm_stream_kind kind)
     s->kind = kind;
     s->call = call;
     s->log.piece.fd = -EBADF;
+    s->page = NM_UPSTREAM_PAGE_NULL;
     nm_output_times_reader_init(&s->times, -EBADF);
     r = watch_hangup(s);
     if (r < 0) {
@@ -155,6 +156,9 @@ void nm_stream_free(struct nm_stream *s)
     sd_event_source_disable_unref(s->changed);
     nm_log_reader_done(&s->log);
     nm_output_times_reader_done(&s->times);
+    nm_upstream_page_done(&s->page);
+    if (s->rationed > 0)
+        nm_quota_account_give(s->call->account, s->rationed);
     free(s->pending);
     free(s);
 }
@@ -168,11 +172,14 @@ int nm_stream_answer(struct nm_stream *s, uint64_t size, const char *content_typ
                      MHD_ContentReaderCallback reader)
 {
     struct nm_call *call = s->call;
+    /* libmicrohttpd would end the answer to HEAD with an empty chunk, which isn't part of it. */
+    const bool is_empty = call->is_head && size == MHD_SIZE_UNKNOWN;
     int r = nm_call_answer(call, 200, content_type,
-                           MHD_create_response_from_callback(size, BLOCK_SIZE, reader, s, NULL));
+                           is_empty ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT)
+                                    : MHD_create_response_from_callback(size, BLOCK_SIZE, reader, s, NULL));
 
-    call->endless = s->follow;
-    if (r == 0 && s->follow)
+    call->endless = s->follow && !is_empty;
+    if (r == 0 && call->endless)
         (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_CONNECTION, "close");
     return r;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Answers that are sent over a longer time: followed events and logs, the history, and the wait for a container's end.
- * The connection is suspended while the stream has no data to send. Events of the manager or changes of a log file
- * resume it.
+ * Answers that are sent over a longer time: followed events and logs, the history, pages of the upstream, and the wait
+ * for a container's end. The connection is suspended while the stream has no data to send. Events of the manager or
+ * changes of a log file resume it.
  *
  * A slow reader uses no additional memory. A stream stores only a position in the manager's ring of events or samples,
  * or in the log file. It doesn't buffer unsent data. An event reader that is slower than the ring receives {"lost":N}
@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "agent/upstream.h"
 #include "rpc/local/call.h"
 #include "rpc/local/log-reader.h"
 
@@ -24,7 +25,7 @@ NM_DEFINE_CLEANUP(struct nm_streams *, nm_streams_free)
 /* Resumes all streams. Each stream ends in its next turn. */
 void nm_streams_stop(struct nm_streams *s);
 
-enum nm_stream_kind { NM_STREAM_EVENTS, NM_STREAM_HISTORY, NM_STREAM_LOGS, NM_STREAM_WAIT };
+enum nm_stream_kind { NM_STREAM_EVENTS, NM_STREAM_HISTORY, NM_STREAM_LOGS, NM_STREAM_PAGE, NM_STREAM_WAIT };
 
 struct nm_stream {
     struct nm_call *call;
@@ -34,12 +35,12 @@ struct nm_stream {
     sd_event_source *hangup;
 
     char *pending; /* events, history: text ready to be sent */
-    size_t pending_len, pending_pos;
+    size_t pending_len, pending_pos; /* pending_pos of a page: position in its text before or after the file */
     uint64_t after; /* events: number of the last event sent */
     uint64_t next_usec, end_usec; /* history: time range of the points that haven't been sent */
     uint64_t span_usec;           /* history: length of the time range */
     bool begun, ended;            /* history: the text before the points has been sent; the text after the points has
-                                     been sent */
+                                     been sent. page: the text before the file, and the file, have been sent */
     bool another;                 /* history: at least one point has been sent */
 
     char container_id[NM_ID_SIZE]; /* logs, wait */
@@ -49,6 +50,8 @@ struct nm_stream {
     bool in_line, skipping; /* logs: the position is inside a line, or inside a line that isn't shown */
     struct nm_output_times_reader times;
     sd_event_source *changed;
+    struct nm_upstream_page page;
+    size_t rationed; /* page: size of its text, which is reserved in the account's quota */
 };
 
 /* ---- for the kinds of streams ------------------------------------------------------------- */

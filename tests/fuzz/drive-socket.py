@@ -172,6 +172,8 @@ class Fuzzer:
     def target(self, path, operation):
         name = self.random.choice(self.names + ([self.random.choice(WORDS)] if self.random.random() < 0.1 else []))
         path = path.replace("{id}", self.quote(name))
+        for word in ("{user}", "{file}"):
+            path = path.replace(word, self.quote(self.random.choice(WORDS) or "x")[:300])
         query = []
         for p in operation.get("parameters", []):
             if self.random.random() < 0.5:
@@ -320,10 +322,11 @@ class Fuzzer:
                 if verb == "remove":
                     self.ask("GET", at + "/wait")
                 path = path.replace("{id}", at.rpartition("/")[2])
-            elif (method, path) == ("POST", "/v1/containers"):
+            path = path.replace("{user}", "root").replace("{file}", "stdout")
+            if (method, path) == ("POST", "/v1/containers"):
                 body = self.small()
             status, text = self.ask(method, path, None if body is None else json.dumps(body).encode())
-            without_cluster = "/placements/" in path or "/lending/" in path or path.startswith("/ws/")
+            without_cluster = "/placements/" in path or "/lending/" in path or path.startswith(("/ws/", "/node/"))
             wanted = 404 if without_cluster else 426 if verb == "exec" else None
             if not (status == wanted if wanted else 200 <= status < 300):
                 raise Finding("%s %s, a valid request: %d %r" % (method, path, status, text[:500]))

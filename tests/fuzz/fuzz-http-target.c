@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nm_problem p = {};
     struct nm_target t;
     char allow[64];
-    const char *id;
+    struct nm_route_words words;
 
     if (nm_target_parse(raw, &t, &p) != 0) {
         if (p.outcome != NM_AGENT_E_INVALID || !*p.message)
@@ -33,14 +33,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     for (unsigned i = 0; i < t.n_segments; i++)
-        check_printable(t.segments[i]);
+        if (!t.has_control)
+            check_printable(t.segments[i]);
     for (unsigned i = 0; i < t.n_query; i++) {
         check_printable(t.query[i].name);
         if (nm_target_query(&t, t.query[i].name) != t.query[i].value)
             abort();
     }
     for (size_t i = 0; i < NM_ARRAY_SIZE(methods); i++) {
-        if (nm_routes_find(nm_routes, nm_n_routes, methods[i], &t, &route, &id, allow, sizeof allow) != 0)
+        if (nm_routes_find(nm_routes, nm_n_routes, methods[i], &t, &route, &words, allow, sizeof allow) != 0)
             continue;
         for (unsigned k = 0; k < t.n_query; k++)
             (void)nm_routes_takes_query(route, t.query[k].name);

@@ -39,7 +39,7 @@ agent_fuzz = %D%/fuzz-config %D%/fuzz-event-file %D%/fuzz-launch-record %D%/fuzz
 client_fuzz = %D%/fuzz-http-reply
 # bodies of requests
 messages_fuzz = %D%/fuzz-http-body %D%/fuzz-json-scan
-local_fuzz = %D%/fuzz-http-target
+local_fuzz = %D%/fuzz-http-accept %D%/fuzz-http-target
 # messages from the network, and tokens
 hadoop_fuzz = %D%/fuzz-hadoop-packet %D%/fuzz-hadoop-sasl %D%/fuzz-hadoop-session %D%/fuzz-hadoop-token
 # the cluster's configuration, ids, launch contexts, requests with tokens, resource requests of application masters, and stored

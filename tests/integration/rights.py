@@ -64,6 +64,12 @@ TABLE = {
     ("GET", "/ws/v1/node/apps/{id}"): NOBODY,
     ("GET", "/ws/v1/node/containers"): NOBODY,
     ("GET", "/ws/v1/node/containers/{id}"): NOBODY,
+    # tests/yarn/73-container-logs tests these routes with YARN
+    ("GET", "/ws/v1/node/containers/{id}/logs"): NOBODY,
+    ("GET", "/ws/v1/node/containers/{id}/logs/{file}"): NOBODY,
+    ("GET", "/ws/v1/node/containerlogs/{id}/{file}"): NOBODY,
+    ("GET", "/node/containerlogs/{id}/{user}"): NOBODY,
+    ("GET", "/node/containerlogs/{id}/{user}/{file}"): NOBODY,
 }
 BODY = {("POST", "/v1/containers"): {"command": ["sleep", "100"], **TINY},
         ("PATCH", "/v1/containers/{id}"): {"vcores": 0.002},
@@ -148,7 +154,7 @@ def check_routes():
                  "" if described == set(TABLE) else "the difference: %s" % (described ^ set(TABLE)))
     for key, expected in TABLE.items():
         for role, wanted in zip(ROLES, expected):
-            method, path = key
+            method, path = key[0], key[1].replace("{user}", "owner").replace("{file}", "stdout")
             c = prepare(path, wanted) if "{id}" in path else None
             before = steady(c["id"]) if c and wanted == 404 else None
             wrong = []

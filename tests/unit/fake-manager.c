@@ -345,6 +345,16 @@ int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_que
     return 0;
 }
 
+int nm_manager_query_upstream_page(struct nm_manager *m, const struct nm_upstream_query *q,
+                                   struct nm_upstream_page *ret, struct nm_problem *ret_problem)
+{
+    (void)snprintf(m->last_query, sizeof m->last_query, "%s %s %s %s %s %d", q->path, q->id ?: "-", q->owner ?: "-",
+                   q->file ?: "-", q->parameter(q->request, "size") ?: "-", q->with_users);
+    if (!m->page)
+        return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "nothing at %s", q->path);
+    return m->page(q, ret);
+}
+
 const struct nm_config *nm_manager_config(const struct nm_manager *m)
 {
     return m->config;

@@ -29,6 +29,7 @@ struct nm_manager {
     json_t *placement;       /* the only placement, for administrators; NULL if there is no placement */
     json_t *of_upstream;     /* the upstream's other answers by path; the other parameters of a request are ignored; may
                                 be NULL */
+    int (*page)(const struct nm_upstream_query *q, struct nm_upstream_page *ret); /* NULL: there are no pages */
     char last_query[200];    /* last request to the upstream: path, id, state, user, with_users */
     struct nm_history *history;
     struct nm_ended_app ended_app; /* the only ended application; name "": no application has ended */

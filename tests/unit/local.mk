@@ -25,7 +25,7 @@ agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D
 client_tests = %D%/test-client %D%/test-reply
 messages_tests = %D%/test-json-scan %D%/test-messages-memory %D%/test-messages-parse
 local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
-	%D%/test-local-memory %D%/test-local-server %D%/test-local-start-memory %D%/test-local-streams \
+	%D%/test-local-memory %D%/test-local-pages %D%/test-local-server %D%/test-local-start-memory %D%/test-local-streams \
 	%D%/test-local-web %D%/test-messages %D%/test-target
 openapi_tests = %D%/test-openapi
 hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-packet %D%/test-hadoop-rpc \
@@ -46,7 +46,8 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
-yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats %D%/test-yarn-rest
+yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats \
+	%D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
@@ -160,7 +161,7 @@ $(call fixture,failing-launch launch-fixture,launch-failures launch-nmd-failures
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
 $(call fixture,health-fixture,health health-script)
 $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
-	local-streams local-web openapi)
+	local-pages local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room \
 	yarn-logs-uploads)

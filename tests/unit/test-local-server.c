@@ -743,19 +743,20 @@ static void test_each_route_is_found_by_its_method_and_path(void **state)
     (void)state;
     for (size_t i = 0; i < nm_n_routes; i++) {
         const struct nm_route *r = &nm_routes[i], *found;
-        const char *id;
+        struct nm_route_words words;
         char allow[64], path[128], *brace;
         struct nm_target t;
         struct nm_problem p;
         strcpy(path, r->pattern);
         if ((brace = strstr(path, "{id}")))
             memcpy(brace, "abcd", 4);
+        assert_int_equal(!!(r->flags & NM_ROUTE_FILE), strstr(path, "{file}") != NULL);
         assert_int_equal(nm_target_parse(path, &t, &p), 0);
-        assert_int_equal(nm_routes_find(nm_routes, nm_n_routes, r->method, &t, &found, &id, allow, sizeof allow), 0);
+        assert_int_equal(nm_routes_find(nm_routes, nm_n_routes, r->method, &t, &found, &words, allow, sizeof allow), 0);
         assert_ptr_equal(found, r);
-        assert_int_equal(id != NULL, brace != NULL);
-        if (id)
-            assert_string_equal(id, "abcd");
+        assert_int_equal(words.user != NULL, strstr(path, "{user}") != NULL);
+        assert_string_equal(words.id ?: "", brace ? "abcd" : "");
+        assert_string_equal(words.file ?: "{file}", "{file}");
         /* routes that are available over TCP must only read */
         if (r->flags & NM_ROUTE_TCP)
             assert_string_equal(r->method, "GET");
