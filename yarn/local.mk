@@ -16,6 +16,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/yarn.c %D%/yarn.h \
 	%D%/yarn-connect.c \
 	%D%/yarn-requests.c \
+	%D%/yarn-logs.c \
 	%D%/yarn-rest.c \
 	%D%/yarn-show.c \
 	%D%/yarn-state.h \
@@ -55,6 +56,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/env.c \
 	%D%/launch/fetching.c \
 	%D%/launch/diagnostics.c \
+	%D%/launch/log-files.c %D%/launch/log-files.h \
 	%D%/launch/launcher.c %D%/launch/launcher.h \
 	%D%/launch/launcher-dirs.c \
 	%D%/launch/launcher-state.h \
@@ -100,13 +102,16 @@ libnm_yarn_a_SOURCES = \
 	%D%/cm-protocol/keyring.c %D%/cm-protocol/keyring.h \
 	%D%/cm-protocol/token-check.c %D%/cm-protocol/token-check.h \
 	%D%/cm-protocol/used-tokens.c %D%/cm-protocol/used-tokens.h \
+	%D%/node/acl.c %D%/node/acl.h \
 	%D%/node/exit-code.c %D%/node/exit-code.h \
+	%D%/node/log-text.c %D%/node/log-text.h \
 	%D%/node/container-table.c %D%/node/container-table.h \
 	%D%/node/node.c %D%/node/node.h \
 	%D%/node/node-reinit.c \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
 	%D%/node/node-find.c \
+	%D%/node/node-logs.c \
 	%D%/node/node-prepare.c \
 	%D%/node/node-store.c \
 	%D%/node/node-report.c \

@@ -32,13 +32,6 @@ nm_printf(3, 4) static int refuse(const struct question *a, enum nm_agent_outcom
     return (int)outcome;
 }
 
-bool nm_yarn_may_see(void *userdata, const char *container)
-{
-    const struct nm_yarn_viewer *l = userdata;
-
-    return l->who->admin || nm_manager_may_see(l->manager, l->who, container);
-}
-
 /* Returns 0, or NM_AGENT_E_NOT_FOUND if the node belongs to no cluster. */
 static int begin(struct question *a, void *userdata, const struct nm_upstream_query *q,
                  struct nm_problem *ret_problem)
@@ -48,7 +41,13 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
         return refuse(a, NM_AGENT_E_NOT_FOUND,
                       "This node doesn't belong to a YARN cluster, so it has no data of YARN.");
     a->viewer = (struct nm_yarn_viewer){a->y->manager, q->who};
-    a->rights = (struct nm_yarn_view_rights){q->who->admin, q->with_users, nm_yarn_may_see, &a->viewer};
+    a->rights = (struct nm_yarn_view_rights){
+        .all = q->who->admin,
+        .with_users = q->with_users,
+        .with_links = q->with_users || a->y->settings->serves_logs,
+        .may_see = nm_yarn_may_see,
+        .userdata = &a->viewer,
+    };
     return 0;
 }
 
@@ -118,9 +117,14 @@ static int answer_containers(const struct question *a, json_t **ret)
 
 static int answer_container(const struct question *a, json_t **ret)
 {
+    struct nm_yarn_view_rights rights = a->rights;
+    struct nm_yarn_log_owner of;
+
     if (!nm_yarn_rest_is_container_id(a->q->id))
         return refuse(a, NM_AGENT_E_INVALID, "invalid container id, %s", a->q->id);
-    if (!nm_yarn_node_show_container(a->y->services->node, &a->rights, a->q->id, ret))
+    nm_yarn_node_find_log_owner(a->y->services->node, a->q->id, &of);
+    rights.with_log_files = nm_yarn_logs_may_read(a->y, a->q, &of);
+    if (!nm_yarn_node_show_container(a->y->services->node, &rights, a->q->id, ret))
         return refuse(a, NM_AGENT_E_NOT_FOUND, "container with id, %s, not found", a->q->id);
     return *ret ? 0 : -ENOMEM;
 }

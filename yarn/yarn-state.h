@@ -76,12 +76,19 @@ struct nm_yarn {
 /* The views of the upstream. userdata: the node, or NULL if it belongs to no cluster. */
 #define NM_YARN_N_VIEWS 8u
 extern const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS];
+
+/* ---- yarn-logs.c ---- */
 struct nm_yarn_viewer {
     struct nm_manager *manager;
     const struct nm_caller *who;
 };
 /* Returns whether a viewer (userdata) may see the container. */
 bool nm_yarn_may_see(void *userdata, const char *container);
+/* Returns whether the query may read the logs of the container q->id. */
+bool nm_yarn_logs_may_read(struct nm_yarn *y, const struct nm_upstream_query *q, const struct nm_yarn_log_owner *of);
+/* The function `page` of the upstream. userdata: the node. */
+int nm_yarn_logs_page(void *userdata, const struct nm_upstream_query *q, struct nm_upstream_page *ret,
+                      struct nm_problem *ret_problem);
 
 /* ---- yarn-show.c ---- */
 /* Registers the node's status, details, metrics, settings and views with the manager. */

@@ -13,6 +13,7 @@
 
 #include "tests/unit/fake-launcher.h"
 
+#include "yarn/launch/log-files.h"
 #include "yarn/launch/shuffle-service.h"
 
 struct fake_launcher fake_launcher;
@@ -126,11 +127,26 @@ void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l)
     (void)l;
 }
 
-json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                   const char *container)
+int nm_yarn_log_files_read(struct nm_yarn_launcher *l, const char *application, const char *container,
+                           struct nm_yarn_log_files *ret)
 {
-    (void)l, (void)log_dir, (void)application;
-    return json_pack("[s+]", container, ".log");
+    (void)l, (void)application;
+    *ret = (struct nm_yarn_log_files){.all = calloc(2, sizeof *ret->all)};
+    if (!ret->all)
+        return -ENOMEM; /* a test may inject this failure */
+    if (asprintf(&ret->all[0].name, "%s.log", container) >= 0)
+        ret->n = 1;
+    ret->all[ret->n].name = strdup("\xff");
+    ret->n += ret->all[ret->n].name != NULL;
+    return 0;
+}
+
+void nm_yarn_log_files_done(struct nm_yarn_log_files *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        free(files->all[i].name);
+    free(files->all);
+    *files = (struct nm_yarn_log_files){};
 }
 
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
@@ -162,6 +178,19 @@ void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
 void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end)
 {
     (void)l, (void)application, (void)end;
+}
+
+void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl)
+{
+    (void)l, (void)application;
+    (void)snprintf(fake_launcher.view_acl, sizeof fake_launcher.view_acl, "%s", view_acl);
+}
+
+const char *nm_yarn_log_files_submitter(struct nm_yarn_launcher *l, const char *application, const char **ret_view_acl)
+{
+    (void)l, (void)application;
+    *ret_view_acl = *fake_launcher.view_acl ? fake_launcher.view_acl : NULL;
+    return fake_launcher.ended_applications > 0 ? fake_launcher.submitter : NULL;
 }
 
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)

@@ -34,7 +34,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
 	%D%/test-yarn-ids %D%/test-yarn-logs %D%/test-yarn-logs-property %D%/test-yarn-logs-uploads \
 	%D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
-	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
+	%D%/test-yarn-launch-parts %D%/test-yarn-log-files %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
 	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-promote \
 	%D%/test-yarn-lend-property \
@@ -46,7 +46,7 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
-yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats \
+yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats \
 	%D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
@@ -163,7 +163,7 @@ $(call fixture,health-fixture,health health-script)
 $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
 	local-pages local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
-$(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room \
+$(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room \
 	yarn-logs-uploads)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
@@ -173,7 +173,7 @@ $(call fixture,localizer-fixture,localizer localizer-many localizer-trees locali
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
 $(call fixture,nmctl-run fake-nmd,nmctl nmctl-lending nmctl-verbs)
-$(call fixture,openapi,openapi yarn-lend-view yarn-node-rest yarn-proxy-stats yarn-rest)
+$(call fixture,openapi,openapi yarn-lend-view yarn-log-text yarn-node-rest yarn-proxy-stats yarn-rest)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)

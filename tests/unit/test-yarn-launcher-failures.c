@@ -16,6 +16,7 @@
 #include "fail-nth.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
+#include "yarn/launch/log-files.h"
 
 #define P(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -396,14 +397,12 @@ static void test_the_last_output_is_found_among_many_files(void **state)
 
 static size_t count_logs(struct fixture *w)
 {
-    char logs[PATH_MAX];
-    json_t *files;
+    struct nm_yarn_log_files files = {};
     size_t n;
 
-    (void)snprintf(logs, sizeof logs, "%s/logs", w->root);
-    files = nm_yarn_launcher_log_files(w->launcher, logs, APPLICATION, CONTAINER);
-    n = json_array_size(files);
-    json_decref(files);
+    (void)nm_yarn_log_files_read(w->launcher, APPLICATION, CONTAINER, &files);
+    n = files.n;
+    nm_yarn_log_files_done(&files);
     return n;
 }
 

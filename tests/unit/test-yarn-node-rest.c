@@ -20,9 +20,13 @@
 
 /* ---- containers of a node ----------------------------------------------------------------- */
 
+/* The application's view ACL in start requests; NULL: none. */
+static const char *view_acl;
+
 static void start_with(struct nm_yarn_node *n, int64_t number, bool opportunistic, Yarn__Data **services,
                        size_t n_services)
 {
+    Yarn__Acl modify = YARN__ACL__INIT, view = YARN__ACL__INIT, *acls[] = {&modify, &view};
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     char *words[] = {(char *)(uintptr_t) "exec sleep 1000"};
     struct nm_exception why;
@@ -48,6 +52,13 @@ static void start_with(struct nm_yarn_node *n, int64_t number, bool opportunisti
     (void)hadoop__container_token_identifier__pack(&ids.token, bytes);
     context.command = words;
     context.n_command = 1;
+    modify.has_access_type = view.has_access_type = 1;
+    modify.access_type = 2;
+    modify.acl = (char *)(uintptr_t) "eve";
+    view.access_type = 1;
+    view.acl = (char *)(uintptr_t)view_acl;
+    context.acls = acls;
+    context.n_acls = view_acl ? 2 : 0;
     context.service_data = services;
     context.n_service_data = n_services;
     assert_int_equal(nm_yarn_node_start(n, (struct nm_bytes){bytes, size}, &ids.token, &context, &why), 0);
@@ -71,9 +82,11 @@ static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_view_ri
     return j;
 }
 
-#define CONTAINER(id, state, code, printed, user, type, files) \
+#define LINK(id) "\"http://node07:8042/node/containerlogs/" id "/alice\""
+#define CONTAINER(id, state, code, printed, user, type, link, files) \
     "{\"id\":\"" id "\",\"state\":\"" state "\",\"exitCode\":" code ",\"diagnostics\":" printed ",\"user\":" user \
-    ",\"totalMemoryNeededMB\":64,\"totalVCoresNeeded\":2,\"executionType\":\"" type "\",\"containerLogsLink\":null," \
+    ",\"totalMemoryNeededMB\":64,\"totalVCoresNeeded\":2,\"executionType\":\"" type "\"," \
+    "\"containerLogsLink\":" link "," \
     "\"nodeId\":\"node07:4711\",\"containerLogFiles\":" files "}"
 #define APPLICATION(state, user, ids) \
     "{\"id\":\"" APP "\",\"state\":\"" state "\",\"user\":" user ",\"containerids\":[" ids "]}"
@@ -82,8 +95,8 @@ static void test_containers_are_listed(void **state)
 {
     struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
-    struct nm_yarn_view_rights all = {.all = true, .with_users = true}, net = {.all = true};
-    struct nm_yarn_view_rights one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_yarn_view_rights all = {.all = true, .with_users = true, .with_links = true, .with_log_files = true};
+    struct nm_yarn_view_rights one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST}, net = {.all = true};
     struct nm_exception why;
     struct tokens_id ids;
     json_t *j = NULL;
@@ -94,10 +107,11 @@ static void test_containers_are_listed(void **state)
     start(n, -1, true); /* the number of this container was assigned by another node */
     assert_answer("HadoopContainer", container_of(n, &all, NUMBERED_HERE),
                   "{\"container\":" CONTAINER(NUMBERED_HERE, "NEW", "-1000", "\"\"", "\"alice\"", "OPPORTUNISTIC",
+                                              LINK(NUMBERED_HERE),
                                               "[\"" NUMBERED_HERE ".log\"]") "}");
     assert_answer("HadoopContainers", nm_yarn_node_show_containers(n, &one),
                   "{\"containers\":{\"container\":["
-                  CONTAINER(FIRST, "NEW", "-1000", "null", "null", "GUARANTEED", "null") "]}}");
+                  CONTAINER(FIRST, "NEW", "-1000", "null", "null", "GUARANTEED", "null", "null") "]}}");
     assert_false(nm_yarn_node_show_container(n, &one, NUMBERED_HERE, &j));
     assert_false(nm_yarn_node_show_container(n, &all, "container_1_1_1_1", &j));
     tokens_ids(&ids, 1, 1, 5);
@@ -159,6 +173,53 @@ static void test_a_list_that_exceeds_its_limit_reports_missing_entries(void **st
     assert_int_equal(json_array_size(json_object_get(list, "container")), NM_YARN_LIST_MAX);
     assert_true(json_is_true(json_object_get(list, "more")));
     assert_answer("HadoopContainers", j, NULL);
+    nm_yarn_node_free(n);
+}
+
+/* ---- logs --------------------------------------------------------------------------------- */
+
+static void assert_log_owner(struct nm_yarn_node *n, const char *container, const char *acl, bool is_running)
+{
+    struct nm_yarn_log_owner o;
+
+    nm_yarn_node_find_log_owner(n, container, &o);
+    assert_string_equal(o.application, APP);
+    assert_string_equal(o.submitter, "alice");
+    assert_string_equal(o.view_acl ?: "-", acl);
+    assert_int_equal(o.is_running, is_running);
+}
+
+/* The owner of logs, and the ACL of the application's first container, are known until the logs are removed, also after
+ * a restart of nmd. */
+static void test_the_owner_of_logs_is_known(void **state)
+{
+    struct manager_fixture *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_yarn_log_owner o;
+    struct tokens_id ids;
+
+    nm_yarn_node_find_log_owner(n, FIRST, &o);
+    assert_string_equal(o.application, APP);
+    assert_null(o.submitter);
+    assert_false(o.is_running);
+    view_acl = "bob staff";
+    start(n, 5, false);
+    view_acl = "other";
+    start(n, 6, false);
+    view_acl = NULL;
+    assert_log_owner(n, FIRST, "bob staff", true);
+    assert_log_owner(n, "container_1410901177871_0001_01_000009", "bob staff", false);
+    nm_yarn_node_free(n);
+    n = fake_launcher_node(w);
+    assert_log_owner(n, FIRST, "bob staff", true);
+    tokens_ids(&ids, 1, 1, 5);
+    nm_yarn_node_end_application(n, &ids.application);
+    manager_fixture_settle(w);
+    nm_yarn_node_acknowledge(n, &ids.container);
+    tokens_ids(&ids, 1, 1, 6);
+    nm_yarn_node_acknowledge(n, &ids.container);
+    assert_int_equal(fake_launcher.ended_applications, 1);
+    assert_log_owner(n, FIRST, "bob staff", false); /* as the launcher has kept it */
     nm_yarn_node_free(n);
 }
 
@@ -301,6 +362,7 @@ int main(void)
         TEST(test_containers_are_listed),
         TEST(test_applications_are_listed),
         TEST(test_a_list_that_exceeds_its_limit_reports_missing_entries),
+        TEST(test_the_owner_of_logs_is_known),
         TEST(test_the_shuffle_service_is_reported),
         TEST(test_without_memory_an_answer_is_complete_or_an_error),
     };

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "tests/unit/described.h"
 #include "util/macros.h"
@@ -37,6 +39,9 @@ static void test_only_valid_ids_name_a_container(void **state)
 {
     static const char *const ids[] = {"container_1_1_1_1", "container_e17_1_0001_01_000001",
                                       "container_1410901177871_0001_01_1099511627775"};
+    static const char *const applications[] = {"application_1_1", "application_1_0001",
+                                               "application_1410901177871_0001"};
+    char application[64];
     static const char *const none[] = {
         "", "container_", "container_1_1_1", "container_1_1_1_1_1", "container_1_1_1_", "container_1_1_1_1 ",
         "container_e_1_1_1_1", "container_e1", "container_1__1_1", "container_x_1_1_1", "container_1_1_1_-1",
@@ -47,6 +52,11 @@ static void test_only_valid_ids_name_a_container(void **state)
         assert_true(nm_yarn_rest_is_container_id(ids[i]));
     for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++)
         assert_false(nm_yarn_rest_is_container_id(none[i]));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ids); i++) {
+        assert_int_equal(nm_yarn_rest_application_of(ids[i], application, sizeof application), 0);
+        assert_string_equal(application, applications[i]);
+        assert_int_equal(nm_yarn_rest_application_of(ids[i], application, strlen(applications[i])), -ENAMETOOLONG);
+    }
     assert_string_equal(nm_yarn_rest_application_state(false, false), "RUNNING");
     assert_string_equal(nm_yarn_rest_application_state(true, true), "FINISHING_CONTAINERS_WAIT");
     assert_string_equal(nm_yarn_rest_application_state(true, false), "APPLICATION_RESOURCES_CLEANINGUP");

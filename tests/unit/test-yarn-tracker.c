@@ -224,6 +224,12 @@ static void test_the_name_of_the_host_is_the_default_name_of_the_node(void **sta
 
 /* ---- status of the node ------------------------------------------------------------------- */
 
+static const char *no_parameter(const void *request, const char *name)
+{
+    (void)request, (void)name;
+    return NULL;
+}
+
 static int ask(struct tracker_fixture *w, struct nm_upstream_query q, const char *message)
 {
     static const struct nm_caller somebody = {.uid = 12345};
@@ -232,6 +238,7 @@ static int ask(struct tracker_fixture *w, struct nm_upstream_query q, const char
     int r;
 
     q.who = q.who ?: &somebody;
+    q.parameter = no_parameter;
     r = nm_manager_query_upstream(w->node->m, &q, &j, &problem);
     if (r != 0)
         assert_string_equal(problem.message, message);
@@ -324,6 +331,110 @@ static void test_without_a_cluster_each_page_reports_no_cluster(void **state)
     j = nm_manager_config_to_json(w->node->m);
     assert_true(json_array_size(j) > 0);
     json_decref(j);
+}
+
+/* ---- logs of containers -------------------------------------------------------------------- */
+
+#define GONE "container_1_0001_01_000001"
+#define LOGS "/ws/v1/node/containers/{id}/logs"
+
+/* One request for logs. `name` is the user that it names, `again` its redirected_from_node. */
+struct log_query {
+    const char *file, *owner, *name, *again;
+    bool on_socket, as_admin;
+    const char *id; /* NULL: GONE */
+};
+
+static const char *log_parameter(const void *request, const char *name)
+{
+    const struct log_query *q = request;
+
+    return nm_streq(name, "redirected_from_node") ? q->again : NULL;
+}
+
+/* Returns the status of the answer, and its text or location in `text`. */
+static unsigned ask_logs(struct tracker_fixture *w, struct log_query l, char *text, size_t size)
+{
+    static const struct nm_caller somebody = {.uid = 12345};
+    const struct nm_upstream_query q = {
+        .who = l.as_admin || !l.on_socket ? &manager_fixture_admin : &somebody,
+        .with_users = l.on_socket,
+        .path = LOGS,
+        .id = l.id ?: GONE,
+        .file = l.file,
+        .owner = l.owner,
+        .raw_query = "a=b",
+        .claimed_user = l.name,
+        .parameter = log_parameter,
+        .request = &l,
+    };
+    struct nm_upstream_page page = NM_UPSTREAM_PAGE_NULL;
+    struct nm_problem problem = {};
+    int r = nm_manager_query_upstream_page(w->node->m, &q, &page, &problem);
+    unsigned status = page.status;
+
+    assert_true(r >= 0);
+    assert_true(page.fd < 0);
+    (void)snprintf(text, size, "%s", r > 0 ? problem.message : page.location ?: page.before ?: "");
+    if (r > 0)
+        status = r == NM_AGENT_E_NOT_FOUND ? 404 : r == NM_AGENT_E_FORBIDDEN ? 403 : r == NM_AGENT_E_INVALID ? 400 : 0;
+    nm_upstream_page_done(&page);
+    return status;
+}
+
+static void test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found(void **state)
+{
+    static const struct {
+        const char *properties; /* "": as configured before */
+        struct log_query query;
+        unsigned status;
+        const char *text; /* a part of the text */
+    } cases[] = {
+        {NULL, {}, 404, "Unknown container"},
+        {"", {.file = "a"}, 404, "Unknown container"},
+        {"", {.owner = "u"}, 404, "<p>Unknown container"},
+        {"", {.owner = "u", .file = "a"}, 404, "<p>Unknown container"},
+        {"", {.on_socket = true}, 404, "Unknown container"},
+        {"", {.on_socket = true, .as_admin = true}, 404, "Unknown container"},
+        {"", {.id = "x<y"}, 400, "invalid container id, x<y"},
+        {"", {.id = "x<y", .owner = "u"}, 400, "invalid container id, x&#60;y"},
+        {"", {.name = "bob"}, 404, "Unknown container"}, /* there are no ACLs */
+        {TRACKER_PROPERTY("yarn.log.server.url", "http://h/logs")
+             TRACKER_PROPERTY("yarn.log.server.web-service.url", "http://h/ws"),
+         {}, 307, "http://h/ws/containers/" GONE "/logs?a=b&redirected_from_node=true"},
+        {"", {.file = "a b"}, 307, "http://h/ws/containers/" GONE "/logs/a%20b?a=b&redirected_from_node=true"},
+        {"", {.file = "a", .again = "true"}, 404, "Unknown container"},
+        {"", {.owner = "u"}, 307, "/" GONE "/" GONE "/u?a=b"},
+        {"", {.owner = "u", .file = "a/b"}, 307, "/" GONE "/" GONE "/u/a%2Fb?a=b"},
+        {"", {.on_socket = true}, 404, "Unknown container"}, /* a user is told nothing about other users' containers */
+        {TRACKER_PROPERTY("yarn.acl.enable", "true") TRACKER_PROPERTY("yarn.admin.acl", "root"), {}, 404, "Unknown"},
+        {"", {.name = "root"}, 404, "Unknown container"},
+        {"", {.name = "bob"}, 403, "User [bob] is not authorized to view the logs for application application_1_0001"},
+        {"", {.name = "<b>", .owner = "u"}, 403, "User [&#60;b&#62;] is not authorized"},
+        {"", {.name = "bob", .on_socket = true, .as_admin = true}, 404, "Unknown container"},
+        {TRACKER_PROPERTY("nmd.web.container-logs", "false"), {}, 403, "nmd.web.container-logs is false"},
+        {"", {.file = "a"}, 403, "nmd.web.container-logs is false"},
+        {"", {.owner = "u"}, 403, "nmd.web.container-logs is false"},
+        {"", {.on_socket = true, .as_admin = true}, 404, "Unknown container"},
+    };
+    struct tracker_fixture *w = *state;
+    char text[2000];
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        if (!cases[i].properties || *cases[i].properties) {
+            w->yarn = nm_yarn_free(w->yarn);
+            tracker_configure(w, cases[i].properties ?: "");
+            tracker_join(w);
+            tracker_run_beats(w, 1);
+        }
+        assert_int_equal(ask_logs(w, cases[i].query, text, sizeof text), cases[i].status);
+        if (!strstr(text, cases[i].text))
+            fail_msg("case %zu: %s", i, text);
+    }
+    w->yarn = nm_yarn_free(w->yarn);
+    assert_int_equal(nm_yarn_none(w->node->m), 0);
+    assert_int_equal(ask_logs(w, (struct log_query){.file = "a"}, text, sizeof text), 404);
+    assert_non_null(strstr(text, "doesn't belong to a YARN cluster"));
 }
 
 /* ---- ends of containers ------------------------------------------------------------------- */
@@ -581,6 +692,7 @@ int main(void)
         TEST(test_the_state_of_the_connection_is_reported),
         TEST(test_the_state_of_the_proxy_is_reported),
         TEST(test_without_a_cluster_each_page_reports_no_cluster),
+        TEST(test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found),
         TEST(test_a_failed_start_of_the_node_can_be_repeated),
         TEST(test_a_failed_registration_or_heartbeat_is_repeated),
         TEST(test_the_end_of_a_container_is_repeated_until_acknowledged),

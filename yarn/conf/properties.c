@@ -53,6 +53,22 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"nmd.yarn.webapp", NM_YARN_BOOL, FIELD(serves_web), "true",
      .meaning = "false: nmd doesn't serve the pages at yarn.nodemanager.webapp.address. The pages of the "
                 "ResourceManager still link to that port."},
+    {"nmd.web.container-logs", NM_YARN_BOOL, FIELD(serves_logs), "true",
+     .meaning = "true: as Hadoop's NodeManager, nmd serves the log files of the cluster's containers over TCP. "
+                "Everyone who can reach the port can read them. false: nmd serves no log files over TCP, so yarn logs "
+                "works only for logs that were aggregated."},
+    {"yarn.acl.enable", NM_YARN_BOOL, FIELD(has_acls), "false",
+     .meaning = "true: a request that names its user (user.name, or its cookie) gets log files only if that user is "
+                "the application's owner, an administrator, or in the application's view ACL. As with Hadoop, requests "
+                "without a name get all log files."},
+    {"yarn.admin.acl", NM_YARN_TEXT, FIELD(admin_acl), "*",
+     .meaning = "Administrators of the cluster: users, separated by commas, a space, and groups. *: all users."},
+    {"yarn.log.server.url", NM_YARN_TEXT, FIELD(log_server), "",
+     .meaning = "Where the pages of logs that are no longer on this node are found, such as "
+                "http://HOST:19888/jobhistory/logs. Empty: nowhere."},
+    {"yarn.log.server.web-service.url", NM_YARN_TEXT, FIELD(log_web_service), "",
+     .meaning = "Where programs find logs that are no longer on this node, such as http://HOST:19888/ws/v1/history. "
+                "Empty: nowhere."},
     {"yarn.nodemanager.resource.detect-hardware-capabilities", NM_YARN_BOOL, FIELD(detects_hardware), "false",
      .meaning = "Meaning of -1 in resource.memory-mb and resource.cpu-vcores. true: the resources of the host. false: "
                 "Hadoop's defaults."},

@@ -98,6 +98,12 @@ struct nm_yarn_settings {
     char *executor, *local_user, *user_pattern;
     struct nm_yarn_executor executor_rules;
     bool limit_users, allow_root, serves_web;
+
+    /* The logs of containers over TCP. */
+    bool serves_logs, has_acls;
+    char *admin_acl;
+    char *log_server, *log_web_service; /* "": not configured */
+
     char *tmp_dir, *base_log_dir;     /* the default parents of local_dirs and log_dirs */
     char **local_dirs, **log_dirs;
     double max_disk_percent, low_disk_percent, min_healthy_disks; /* low_*: a full disk is then usable again */

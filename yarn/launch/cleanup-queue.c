@@ -17,7 +17,8 @@
 
 #define RETRY_MIN_USEC (30 * NM_USEC_PER_SEC)
 #define RETRY_MAX_USEC (3600 * NM_USEC_PER_SEC)
-#define FILE_MAX 1024
+#define FILE_MAX 4096
+#define ACL_MAX 512 /* bytes of an ACL. JSON needs at most six for each. */
 #define PATH_SIZE 700
 #define NEVER (-1)
 
@@ -26,6 +27,7 @@
 struct cleanup {
     struct nm_yarn_cleanup_queue *all;
     char *submitter, *application, *container; /* container NULL: for the application's own files */
+    char *view_acl;                            /* NULL: not set */
     uint64_t ended_realtime_usec;
     uint64_t retry_usec, again_usec; /* retry_usec: the last delay before a retry; again_usec: time of the next retry */
     sd_event_source *timer;
@@ -61,6 +63,7 @@ static void free_entry(void *entry)
     free(i->submitter);
     free(i->application);
     free(i->container);
+    free(i->view_acl);
     free(i);
 }
 
@@ -272,12 +275,12 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     return 0;
 }
 
-/* Saves an entry under the application's id. find() looks only for this id. */
+/* Saves an entry under the application's id, by which find() looks for it. view_acl may be NULL. */
 static int note(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
-                uint64_t ended_realtime_usec, enum nm_yarn_logs_end logs_end)
+                uint64_t ended_realtime_usec, enum nm_yarn_logs_end logs_end, const char *view_acl)
 {
-    json_t *o = json_pack("{s:s, s:I, s:s}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec,
-                          "logs", logs_ends[logs_end]);
+    json_t *o = json_pack("{s:s, s:I, s:s, s:s*}", "submitter", submitter, "ended_usec",
+                          (json_int_t)ended_realtime_usec, "logs", logs_ends[logs_end], "view_acl", view_acl);
     _cleanup_free_ char *text = nm_json_text(o, JSON_COMPACT);
 
     json_decref(o);
@@ -295,7 +298,7 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submi
     if (find(q, application, container))
         return 0;
     if (!container) /* a failure is ignored: the removal may free a full disk */
-        (void)note(q, submitter, application, now_usec, NM_YARN_LOGS_BY_TIME);
+        (void)note(q, submitter, application, now_usec, NM_YARN_LOGS_BY_TIME, NULL);
     return insert(q, submitter, application, container, now_usec, NM_YARN_LOGS_BY_TIME);
 }
 
@@ -316,15 +319,44 @@ void nm_yarn_cleanup_queue_release_logs(struct nm_yarn_cleanup_queue *q, const c
     if (!i)
         return;
     i->logs_end = end;
-    (void)note(q, i->submitter, application, i->ended_realtime_usec, end);
+    (void)note(q, i->submitter, application, i->ended_realtime_usec, end, i->view_acl);
     if (i->n_removals == 0)
         wake_at(i, 0);
 }
 
+/* Without memory, the application keeps no ACL, and only its submitter and administrators may read its logs. */
+static void take_view_acl(struct cleanup *i, const char *view_acl)
+{
+    free(i->view_acl);
+    i->view_acl = view_acl && strlen(view_acl) <= ACL_MAX ? strdup(view_acl) : NULL;
+}
+
+void nm_yarn_cleanup_queue_set_view_acl(struct nm_yarn_cleanup_queue *q, const char *application, const char *view_acl)
+{
+    struct cleanup *i = find(q, application, NULL);
+
+    if (!i)
+        return;
+    take_view_acl(i, view_acl);
+    (void)note(q, i->submitter, i->application, i->ended_realtime_usec, i->logs_end, i->view_acl);
+}
+
+const char *nm_yarn_cleanup_queue_submitter(const struct nm_yarn_cleanup_queue *q, const char *application,
+                                            const char **ret_view_acl)
+{
+    const struct cleanup *i = find(q, application, NULL);
+
+    if (!i)
+        return NULL;
+    *ret_view_acl = i->view_acl;
+    return i->submitter;
+}
+
 static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
 {
-    const char *submitter = NULL, *logs = logs_ends[NM_YARN_LOGS_BY_TIME];
+    const char *submitter = NULL, *logs = logs_ends[NM_YARN_LOGS_BY_TIME], *view_acl = NULL;
     enum nm_yarn_logs_end logs_end = NM_YARN_LOGS_BY_TIME;
+    struct cleanup *i;
     json_int_t ended_usec = 0;
     char text[FILE_MAX];
     json_t *o;
@@ -332,9 +364,11 @@ static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
     if (!nm_name_is_valid(name) || nm_read_file_at(q->state_fd, name, text, sizeof text, NULL) < 0)
         return;
     o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    if (json_unpack(o, "{s:s, s:I, s?:s}", "submitter", &submitter, "ended_usec", &ended_usec, "logs", &logs) == 0 &&
-        nm_user_name_is_valid(submitter) && ended_usec >= 0 && NM_PARSE_NAME(logs_ends, logs, &logs_end) == 0)
-        (void)insert(q, submitter, name, NULL, (uint64_t)ended_usec, logs_end);
+    if (json_unpack(o, "{s:s, s:I, s?s, s?s}", "submitter", &submitter, "ended_usec", &ended_usec, "logs", &logs,
+                    "view_acl", &view_acl) == 0 &&
+        nm_user_name_is_valid(submitter) && ended_usec >= 0 && NM_PARSE_NAME(logs_ends, logs, &logs_end) == 0 &&
+        insert(q, submitter, name, NULL, (uint64_t)ended_usec, logs_end) == 0 && (i = find(q, name, NULL)))
+        take_view_acl(i, view_acl);
     json_decref(o);
 }
 

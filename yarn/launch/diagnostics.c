@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The last output of a failed container, and the names of its log files (launcher.h). The user can change these files
- * at any time. So nmd opens the files as that user, without following links, and uses only regular files. */
+/* The last output of a failed container (launcher.h). The user can change these files at any time. So nmd opens the
+ * files as that user, without following links, and uses only regular files. */
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -17,7 +17,6 @@
  * NAMES_MAX names are read, and at most MATCHES_MAX matching files are examined. */
 #define NAMES_MAX 2048
 #define MATCHES_MAX 32
-#define LISTED_MAX 200 /* limit for the list of log files */
 #define USUAL_NAME "stderr"
 
 /* Matches a name with a pattern. As in Hadoop, a pattern "{a,b}" means a or b. Braces within a pattern have no special
@@ -151,36 +150,4 @@ const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char 
     if (find_newest(fd, s->stderr_pattern, name))
         text = add(arena, text, name, read_end(fd, name, (size_t)s->stderr_tail_bytes, arena));
     return text;
-}
-
-/* Returns whether the list includes the file. Most file systems return the file's type with its name, which makes a
- * stat() call unnecessary. */
-static bool is_listed(int dir_fd, const struct dirent *d)
-{
-    struct stat st;
-
-    if (d->d_type == DT_UNKNOWN
-            ? fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)
-            : d->d_type != DT_REG)
-        return false;
-    return d->d_name[nm_utf8_prefix(d->d_name)] == '\0';
-}
-
-json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                   const char *container)
-{
-    _cleanup_(nm_yarn_return) struct nm_yarn_saved_identity saved = {0};
-    struct nm_yarn_dirs_owner o;
-    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &o);
-    _cleanup_closedir_ DIR *dir = NULL;
-    json_t *names = json_array();
-    const struct dirent *d;
-
-    if (fd < 0 || !names || nm_yarn_become(&o.as, &saved) < 0)
-        return names;
-    (void)nm_opendir_at(fd, &dir);
-    for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
-        if (is_listed(fd, d))
-            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory, names are missing */
-    return names;
 }

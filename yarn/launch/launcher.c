@@ -274,3 +274,8 @@ void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *appli
 {
     nm_yarn_cleanup_queue_release_logs(l->cleanup_queue, application, end);
 }
+
+void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl)
+{
+    nm_yarn_cleanup_queue_set_view_acl(l->cleanup_queue, application, view_acl);
+}

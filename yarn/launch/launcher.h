@@ -130,10 +130,6 @@ void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l);
  * output. */
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                          const char *container, struct nm_arena *arena);
-/* Returns an array of the container's log files: the regular files among the first 200 names. The array is empty if the
- * directory has no files or can't be read. NULL: no memory. */
-json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                   const char *container);
 /* Removes the container's working directory after the configured delay. */
 void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
                                     const char *container);
@@ -150,3 +146,5 @@ enum nm_yarn_logs_end {
 void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
                                      bool (*keeps_logs)(const char *application, void *userdata), void *userdata);
 void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end);
+/* Keeps the application's view ACL until its logs are removed. Is called after the application's end. */
+void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl);

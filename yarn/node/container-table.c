@@ -252,6 +252,7 @@ void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struc
         p = &(*p)->next;
     *p = app->next;
     free(app->submitter);
+    free(app->view_acl);
     free(app);
 }
 

@@ -14,6 +14,7 @@ struct nm_yarn_app {
     struct nm_yarn_application_id id;
     char text[NM_YARN_ID_SIZE];
     char *submitter;
+    char *view_acl; /* who may read the logs: the first container's ACL; NULL: none */
     size_t n_containers;
     bool ended; /* the ResourceManager has ended the application */
     bool is_noted; /* the application's file in the state directory has been written */

@@ -142,6 +142,8 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
         return;
     nm_yarn_recent_note_app(n, &app->id);
     nm_yarn_launcher_end_application(n->p.launcher, app->submitter, app->text);
+    if (app->view_acl)
+        nm_yarn_launcher_keep_view_acl(n->p.launcher, app->text, app->view_acl);
     if (n->p.shuffle)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
     if (n->p.logs)

@@ -9,7 +9,10 @@
 
 #include <errno.h>
 
+#include "yarn/launch/log-files.h"
 #include "yarn/node/rest.h"
+
+#define LINK_SIZE 512
 
 static const char *state_of(const struct nm_yarn_container *i, const struct nm_container *c)
 {
@@ -22,17 +25,34 @@ static const char *state_of(const struct nm_yarn_container *i, const struct nm_c
     return nm_state_name(c->view.state); /* the names of all other states are the same as Java's */
 }
 
-/* Lists the container's log files. This reads a directory on a disk, so only requests for one container list the
- * files. */
+/* Lists the container's log files. This reads directories on disks, so only requests for one container list the files.
+ * Without memory, names are missing. */
 static json_t *files_of(const struct nm_yarn_container *i)
 {
-    struct nm_yarn_launcher *l = i->node->p.launcher;
+    struct nm_yarn_log_files files = {};
+    json_t *names = json_array();
 
-    return i->record->log_dir ? nm_yarn_launcher_log_files(l, i->record->log_dir, i->app->text, i->text) : json_array();
+    (void)nm_yarn_log_files_read(i->node->p.launcher, i->app->text, i->text, &files);
+    for (size_t k = 0; names && k < files.n; k++)
+        (void)json_array_append_new(names, json_string(files.all[k].name)); /* leaves out a name that isn't UTF-8 */
+    nm_yarn_log_files_done(&files);
+    return names;
+}
+
+/* Formats the address of the container's logs. Fails while the node's name is not known yet. */
+static const char *link_of(const struct nm_yarn_container *i, char *buf, size_t size)
+{
+    const struct nm_yarn_node *n = i->node;
+
+    int len = snprintf(buf, size, "http://%s:%d/node/containerlogs/%s/%s", n->host, n->web_port, i->text,
+                       i->app->submitter);
+
+    return *n->host && len < (int)size ? buf : NULL;
 }
 
 static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view_rights *rights, bool listed)
 {
+    char link[LINK_SIZE];
     const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
     const Hadoop__Resource *size = i->token->resource;
     const struct nm_yarn_rest_container shown = {
@@ -44,7 +64,8 @@ static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
         .opportunistic = nm_yarn_container_is_opportunistic(i, c),
-        .log_files = listed || !rights->with_users ? json_null() : files_of(i),
+        .logs_link = rights->with_links ? link_of(i, link, sizeof link) : NULL,
+        .log_files = listed || !rights->with_log_files ? json_null() : files_of(i),
         .host = i->node->host,
         .port = i->node->port,
     };

@@ -17,6 +17,8 @@
 
 /* Size limit of a file. The identifier of a token and the diagnostics of an end take a few KiB. */
 #define FILE_MAX (256u << 10)
+#define VIEW_APP 1   /* Hadoop's ApplicationAccessType, in LaunchContext.acls */
+#define ACL_MAX 4096 /* bytes of an ACL */
 
 int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret)
 {
@@ -33,10 +35,25 @@ void nm_yarn_app_store_done(struct nm_yarn_app_store *store)
     store->ends_fd = nm_close(store->ends_fd);
 }
 
-static void put_application(const struct nm_yarn_app_store *store, const char *name, const char *submitter)
+/* Writes the application's submitter, which is one word. The view ACL follows in a second line. */
+static void put_application(const struct nm_yarn_app_store *store, const struct nm_yarn_app *app)
 {
-    if (nm_user_name_is_valid(submitter))
-        (void)nm_yarn_state_dir_put(store->applications_fd, name, nm_bytes_of(submitter));
+    _cleanup_free_ char *text = NULL;
+
+    if (nm_user_name_is_valid(app->submitter) &&
+        asprintf(&text, "%s%s%s", app->submitter, app->view_acl ? "\n" : "", app->view_acl ?: "") >= 0)
+        (void)nm_yarn_state_dir_put(store->applications_fd, app->text, nm_bytes_of(text));
+}
+
+/* Returns a copy of the view ACL in the context. NULL: there is none, or it is too long. As in Hadoop, the ACLs of an
+ * application's first container count. */
+static char *view_acl_of(const Yarn__LaunchContext *context)
+{
+    for (size_t i = 0; i < context->n_acls; i++)
+        if (context->acls[i]->access_type == VIEW_APP && context->acls[i]->acl &&
+            strlen(context->acls[i]->acl) <= ACL_MAX)
+            return strdup(context->acls[i]->acl);
+    return NULL;
 }
 
 void nm_yarn_app_store_drop_application(const struct nm_yarn_app_store *store, const char *name)
@@ -81,7 +98,8 @@ int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yar
         return r;
     i->node = n;
     if (!i->app->is_noted) {
-        put_application(&n->app_store, i->app->text, i->app->submitter);
+        i->app->view_acl = i->app->view_acl ?: view_acl_of(i->record->context);
+        put_application(&n->app_store, i->app);
         i->app->is_noted = true;
     }
     nm_yarn_container_begin_logs(i);
@@ -141,19 +159,24 @@ void nm_yarn_container_note_end(const struct nm_yarn_container *i)
     put_end(&i->node->app_store, i->text, &end);
 }
 
-/* Loads an application. The file contains the name of the application's submitter, which becomes a component of
- * paths. */
+/* Loads an application. The file contains the name of the application's submitter, which becomes a component of paths,
+ * and may contain its view ACL. */
 static bool load_app(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
     _cleanup_free_ char *submitter = strndup((const char *)content.data, content.size);
+    char *view_acl = submitter ? strchr(submitter, '\n') : NULL;
     struct nm_yarn_application_id id;
     struct nm_yarn_app *app;
 
+    if (view_acl)
+        *view_acl++ = '\0';
     if (submitter && (!nm_user_name_is_valid(submitter) || nm_yarn_application_id_parse(name, &id) < 0))
         return false;
-    if (submitter && nm_yarn_container_table_add_app(&n->containers, &id, submitter, &app) == 0)
+    if (submitter && nm_yarn_container_table_add_app(&n->containers, &id, submitter, &app) == 0) {
         app->is_noted = true;
+        app->view_acl = view_acl ? strdup(view_acl) : NULL; /* without memory, fewer users may read the logs */
+    }
     return true;
 }
 

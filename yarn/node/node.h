@@ -122,9 +122,10 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 /* ---- queries ------------------------------------------------------------------------------------------------ */
 
 /* The rights of a viewer. all: the viewer may see every container; otherwise the containers that may_see() accepts.
- * with_users: the viewer may see the users and the diagnostics of containers. */
+ * with_users: the viewer may see the users and the diagnostics of containers. with_links: the viewer gets the address
+ * of the containers' logs, which contains the user. with_log_files: the viewer may see the names of log files. */
 struct nm_yarn_view_rights {
-    bool all, with_users;
+    bool all, with_users, with_links, with_log_files;
     bool (*may_see)(void *userdata, const char *container);
     void *userdata;
 };
@@ -140,6 +141,15 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_vi
                                  json_t **ret);
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
                                    const struct nm_yarn_application_id *id, json_t **ret);
+
+/* What the node knows about the logs of a container. */
+struct nm_yarn_log_owner {
+    char application[96];               /* the application's id (NM_YARN_ID_SIZE) */
+    const char *submitter, *view_acl;   /* NULL: not known. Valid until the event loop runs again. */
+    bool is_running;
+};
+/* Returns data about the logs of the container. The text of its id must be valid (rest.h). */
+void nm_yarn_node_find_log_owner(struct nm_yarn_node *n, const char *container, struct nm_yarn_log_owner *ret);
 
 /* What further containers the node would take. Memory is in MiB. */
 struct nm_yarn_node_room {

@@ -5,6 +5,7 @@
 #include "yarn/node/rest.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 #include <stdio.h>
 
@@ -38,14 +39,14 @@ json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n)
         "nodeHostName", n->host, "nmStartupTime", (json_int_t)n->started_msec);
 }
 
-/* Makes the object of a container. The object has no link to logs, since nmd doesn't serve logs at this address. */
+/* Makes the object of a container. */
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c)
 {
-    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:i, s:s, s:n, s:o, s:o}", "id", c->id, "state", c->state,
+    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:i, s:s, s:o, s:o, s:o}", "id", c->id, "state", c->state,
                      "exitCode", c->exit_code, "diagnostics", text_of(c->diagnostics), "user", text_of(c->user),
                      "totalMemoryNeededMB", (json_int_t)c->memory_mib, "totalVCoresNeeded", c->vcores,
-                     "executionType", c->opportunistic ? "OPPORTUNISTIC" : "GUARANTEED", "containerLogsLink", "nodeId",
-                     node_id(c->host, c->port), "containerLogFiles", c->log_files);
+                     "executionType", c->opportunistic ? "OPPORTUNISTIC" : "GUARANTEED", "containerLogsLink",
+                     text_of(c->logs_link), "nodeId", node_id(c->host, c->port), "containerLogFiles", c->log_files);
 }
 
 json_t *nm_yarn_rest_application(const char *id, const char *state, const char *user, json_t *ids)
@@ -110,4 +111,15 @@ bool nm_yarn_rest_is_container_id(const char *text)
         p += n + 1;
     }
     return true;
+}
+
+int nm_yarn_rest_application_of(const char *container, char *buf, size_t size)
+{
+    const char *p = container + strcspn(container, "_") + 1;
+    int n;
+
+    if (*p == 'e')
+        p += strcspn(p, "_") + 1;
+    n = (int)(digits(p) + 1 + digits(p + digits(p) + 1));
+    return snprintf(buf, size, "application_%.*s", n, p) < (int)size ? 0 : -ENAMETOOLONG;
 }

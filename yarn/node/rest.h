@@ -33,6 +33,7 @@ struct nm_yarn_rest_container {
     int64_t memory_mib;
     int32_t vcores;
     bool opportunistic;
+    const char *logs_link; /* NULL: the viewer gets no link */
     json_t *log_files; /* an array, or JSON's null if the viewer may not see the files; the function takes ownership */
     const char *host;  /* the node's address, as in nm_yarn_rest_node */
     int32_t port;
@@ -54,3 +55,5 @@ bool nm_yarn_rest_is_application_state(const char *text);
 /* Returns true if the text has the form of a container's id. The text is not parsed into numbers, because containers
  * are identified by the whole text (ids.h). */
 bool nm_yarn_rest_is_container_id(const char *text);
+/* Copies the id of the application from the text of a container's id, which must have the form of one. -ENAMETOOLONG */
+int nm_yarn_rest_application_of(const char *container, char *buf, size_t size);
