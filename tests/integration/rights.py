@@ -64,7 +64,7 @@ TABLE = {
     ("GET", "/ws/v1/node/apps/{id}"): NOBODY,
     ("GET", "/ws/v1/node/containers"): NOBODY,
     ("GET", "/ws/v1/node/containers/{id}"): NOBODY,
-    # tests/yarn/73-container-logs tests these routes with YARN
+    # tests/yarn/76-container-logs tests these routes with YARN
     ("GET", "/ws/v1/node/containers/{id}/logs"): NOBODY,
     ("GET", "/ws/v1/node/containers/{id}/logs/{file}"): NOBODY,
     ("GET", "/ws/v1/node/containerlogs/{id}/{file}"): NOBODY,
