@@ -19,12 +19,6 @@ struct hdfs_target {
     struct nm_hdfs hdfs;
 };
 
-/* An append whose bytes are sent once. */
-struct append {
-    const struct nm_target_source *source;
-    bool has_begun;
-};
-
 static struct hdfs_target *of(struct nm_target *t)
 {
     return NM_CONTAINER_OF(t, struct hdfs_target, target);
@@ -140,6 +134,7 @@ static int send_bytes(struct nm_target *t, const char *path, const char *method,
         .method = method,
         .arguments = arguments,
         .body = &source->body,
+        .sends_once = nm_streq(op, "APPEND"),
         .fd = -EBADF,
         .most_bytes = NM_WEBHDFS_MAX_BYTES,
         .deadline_usec = t->deadline_usec,
@@ -164,49 +159,10 @@ static int hdfs_create(struct nm_target *t, const char *path, const struct nm_ta
 }
 
 /* If a data node fails, the bytes that it has stored remain, so another one must not get them again. */
-static int restart_once(void *userdata)
-{
-    const struct append *a = userdata;
-
-    if (a->has_begun)
-        return -EIO;
-    return a->source->body.restart(a->source->body.userdata);
-}
-
-static ssize_t read_appended(void *userdata, char *buf, size_t n)
-{
-    struct append *a = userdata;
-
-    a->has_begun = true;
-    return a->source->body.read(a->source->body.userdata, buf, n);
-}
-
-static void report_appended(void *userdata, uint64_t bytes, uint64_t total_bytes)
-{
-    const struct append *a = userdata;
-
-    if (a->source->progress)
-        a->source->progress(a->source->body.userdata, bytes, total_bytes);
-}
-
-static const char *appended_message(const void *userdata)
-{
-    const struct append *a = userdata;
-
-    return a->source->message ? a->source->message(a->source->body.userdata) : NULL;
-}
-
 static int hdfs_append(struct nm_target *t, const char *path, const struct nm_target_source *source,
                        char **ret_message)
 {
-    struct append a = {.source = source};
-    const struct nm_target_source once = {
-        .body = {.read = read_appended, .restart = restart_once, .userdata = &a},
-        .progress = report_appended,
-        .message = appended_message,
-    };
-
-    return send_bytes(t, path, "POST", "APPEND", NULL, &once, ret_message);
+    return send_bytes(t, path, "POST", "APPEND", NULL, source, ret_message);
 }
 
 static int hdfs_read(struct nm_target *t, const char *path, uint64_t offset, void *buf, size_t size,

@@ -261,6 +261,12 @@ static int ask_once(struct nm_hdfs *h, const struct nm_hdfs_query *q, const char
     return 0;
 }
 
+/* Returns whether a data node that failed with r may have stored a part of a body that must not be sent twice. */
+static bool is_sent_partly(const struct nm_hdfs_query *q, int r)
+{
+    return q->sends_once && nm_http_may_pass(r) && r != -ECONNREFUSED && r != -EHOSTUNREACH;
+}
+
 /* Asks one name node, and each data node to which the name node redirects. If all data nodes have failed, reports the
  * failure of the last data node instead of the name node's answer that no other data node exists. Then clears the list
  * of failed data nodes for the next attempt. */
@@ -286,6 +292,8 @@ static int ask_one(struct nm_hdfs *h, const struct nm_hdfs_query *q, const char 
         }
         free(failure);
         failure = message;
+        if (*node && is_sent_partly(q, r))
+            r = -EPROTO;
         failed = r;
         if (r >= 0 || !*node || !nm_http_may_pass(r))
             break;

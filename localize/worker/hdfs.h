@@ -36,6 +36,7 @@ struct nm_hdfs_query {
     const char *method;    /* NULL: GET */
     const char *arguments; /* further parameters, such as "&overwrite=true"; NULL: none */
     const struct nm_http_body *body; /* bytes for a data node; NULL: none */
+    bool sends_once; /* don't send the body to another data node after one may have stored a part of it */
     int fd; /* receives the body of the answer to OPEN; -EBADF: the body is kept in memory */
     uint64_t most_bytes;    /* limit on the body of the answer */
     uint64_t deadline_usec; /* by nm_now_usec() */
@@ -51,6 +52,7 @@ struct nm_hdfs_query {
  *   -EACCES     the user isn't permitted to do that
  *   -EDQUOT     a quota of HDFS is exhausted
  *   -ENOSPC     the data nodes have no space
+ *   -EPROTO     a data node failed, and may have stored a part of the body (only with sends_once)
  *   -EREMOTEIO  another refusal
  */
 int nm_hdfs_query(struct nm_hdfs *h, const struct nm_uri *uri, const struct nm_hdfs_query *q,

@@ -197,6 +197,34 @@ check 'the administrator removes the second quota' admin -clrQuota /tmp/logs/bob
 check 'the upload is repeated when there is room' upload 2
 is 'the line is uploaded once' "$(lines_of 'no room')" 1
 
+# A proxy of the name node redirects one operation to two failing data nodes.
+fail_writes() { # OPERATION
+    python3 "$here/failing-datanodes.py" "$hdfs_active" "$1" >"$dir/writes-$1" &
+    at_exit "end_process '$!'"
+    need "a name node with data nodes that fail at $1 runs" wait_until 10 test -s "$dir/writes-$1"
+    failing=$(jq -n --arg nn "http://127.0.0.1:$(head -n 1 "$dir/writes-$1")" '{name_nodes: {cluster1: [$nn]}}')
+}
+writes() { tail -n +2 "$dir/writes-$1" | xargs; } # OPERATION
+select_app 0010 alice
+seq 300000 >"$logs/stdout"
+fail_writes CREATE
+check 'a data node that fails is replaced, and the next one gets all bytes' upload 1 "$failing"
+is 'failed data nodes are excluded one after the other' "$(writes CREATE)" \
+    'op=CREATE op=CREATE 127.0.0.8 op=CREATE 127.0.0.8,127.0.0.9'
+check 'the file is complete' cmp <(yarn_logs | grep -xE '[0-9]+') "$logs/stdout"
+select_app 0011 alice
+remote=${remote/tfile/ifile}
+seq 300000 >"$logs/stdout"
+upload 1 "$indexed"
+seq 300001 600000 >>"$logs/stdout"
+fail_writes APPEND
+upload 2 "$(jq -n --argjson a "$indexed" --argjson b "$failing" '$a + $b')"
+is 'a data node that fails at an append can pass' "$(said failed .temporary)" true
+is 'bytes that may be stored partly are not sent to another data node' "$(writes APPEND)" op=APPEND
+check 'the append is repeated' upload 2 "$indexed"
+check 'the appended file is complete' cmp <(yarn_logs | grep -xE '[0-9]+') "$logs/stdout"
+is 'the bytes are in one file' "$(names "$remote")" node01_8041_1
+
 select_app 0008 alice
 echo 'from the other name node' >"$logs/stdout"
 check 'an administrator makes the other name node active' hdfs_admin -failover nn2 nn1
