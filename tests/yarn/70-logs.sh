@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 420
+# deadline: 500
 #
 # Log aggregation: a node of nmd uploads the logs of real applications to HDFS, the ResourceManager shows that this succeeded, and
 # stock `yarn logs` prints byte for byte what the containers wrote: also after a kill of nmd during an upload, after a failure of
@@ -8,7 +8,7 @@
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
+printer=$(realpath "$(dirname "$0")/printed-logs.py")
 own=$shared/node1 node_mb=5120
 rolls=yarn.nodemanager.log-aggregation.roll-monitoring-interval-seconds
 need 'a cluster can be configured' jobs_configure yarn.resourcemanager.am.max-attempts=2 \
@@ -39,7 +39,7 @@ succeeded() { # WHAT APPLICATION-ID
 printed() { # USER APPLICATION-ID
     hadoop_java org.apache.hadoop.yarn.client.cli.LogsCLI -applicationId "$2" -appOwner "$1" \
         >"$dir/printed" 2>"$dir/client.log" || { cat "$dir/client.log"; return 1; }
-    python3 "$here/printed-logs.py" --joined <"$dir/printed" 2>&1 | LC_ALL=C sort
+    python3 "$printer" --joined <"$dir/printed" 2>&1 | LC_ALL=C sort
 }
 # Prints the same for the local logs of an application.
 local_logs() { # APPLICATION-ID
@@ -50,13 +50,13 @@ local_logs() { # APPLICATION-ID
     done | LC_ALL=C sort
 }
 same_logs() { # WHAT USER APPLICATION-ID
-    is "$1: yarn logs prints byte for byte what the containers wrote" "$(diff <(printed "$2" "$3") <(local_logs "$3") && echo same)" same
+    is "$1: yarn logs prints byte for byte what the containers wrote" \
+        "$(diff <(printed "$2" "$3") <(local_logs "$3") && [ -n "$(local_logs "$3")" ] && echo same)" same
 }
+bucket_of() { printf %04d "$((10#${1##*_} % 10000))"; } # APPLICATION-ID
 # Prints the files of an application in HDFS, with owner, mode and size.
 remote_files() { # USER APPLICATION-ID
-    local bucket
-    bucket=$(printf %04d "$((10#${2##*_} % 10000))")
-    hdfs_rest "/tmp/logs/${1//\$/%24}/bucket-logs-tfile/$bucket/$2?op=LISTSTATUS" |
+    hdfs_rest "/tmp/logs/${1//\$/%24}/bucket-logs-tfile/$(bucket_of "$2")/$2?op=LISTSTATUS" |
         jq -r '.FileStatuses.FileStatus[] | "\(.pathSuffix) \(.owner) \(.permission)"'
 }
 local_is_gone() { [ -z "$(compgen -G "$own/logs/*/$1")" ]; } # APPLICATION-ID: for wait_until
@@ -73,7 +73,8 @@ like 'plain: the remote file belongs to the user, and has the node and a time in
 like 'plain: the directory of uploaded logs belongs to yarn, and all users may create files in it' \
     "$(hdfs_rest '/tmp/logs?op=GETFILESTATUS' | jq -r '.FileStatus | "\(.owner) \(.permission)"')" '^yarn 1777$'
 is 'nmctl shows the uploaded application' "$(logs_status '"\(.uploaded) \(.given_up) \(.failures)"')" '1 0 0'
-like 'the metrics show the uploaded application' "$(nmctl metrics | grep '^nm_log_uploads_done_total')" ' 1$'
+like 'the metrics show the uploaded application' \
+    "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics | grep '^nm_log_uploads_done_total')" ' 1$'
 
 job_user=${users[1]}
 pi_begin pi 0 4
@@ -86,14 +87,29 @@ same_logs pi "${users[1]}" "$pi"
 # ---- a running application ----
 
 # The container writes a line now and then. Each interval uploads the new lines.
-shell_begin rolled -rolling_log_pattern '^stdout' \
-    -shell_command "for i in \$(seq 1 1000); do echo line \$i; [ ! -e $shared/work/go-rolled ] || break; sleep 0.1; done"
+cat >rolled.sh <<'END'
+for i in $(seq 1 1000); do
+    echo "line $i"
+    [ ! -e "$1" ] || break
+    sleep 0.1
+done
+END
+shell_begin rolled -rolling_log_pattern '^stdout' -shell_script "$shared/work/rolled.sh" -shell_args "$shared/work/go-rolled"
 check 'rolled: the container of the application is running' wait_until 90 run_now rolled 1
 rolled=$(app_of rolled)
 has_files() { [ "$(remote_files alice "$1" | wc -l)" -ge "$2" ]; } # APPLICATION-ID N: for wait_until
 check 'rolled: the running application has two uploads' wait_until 40 has_files "$rolled" 2
-like 'rolled: yarn logs prints the first lines while the container runs' "$(printed alice "$rolled" | grep ' stdout ')" "^$(ids_of rolled) "
-is 'rolled: the local logs are complete' "$(head -n 1 "$(log_of "$(ids_of rolled)")")" 'line 1'
+# Prints the lines in the remote files, in the order of the uploads.
+remote_lines() {
+    local name
+    remote_files alice "$rolled" | while read -r name _; do
+        hdfs_rest "/tmp/logs/alice/bucket-logs-tfile/$(bucket_of "$rolled")/$rolled/$name?op=OPEN" -L
+    done | grep -aoE 'line [0-9]+$'
+}
+is 'rolled: while the container runs, the uploads have its lines in order' "$(remote_lines | head -n 30)" \
+    "$(seq -f 'line %g' 1 30)"
+is 'rolled: no line is uploaded twice' "$(remote_lines | sort | uniq -d)" ''
+is 'rolled: the local log still begins with the first line' "$(head -n 1 "$(log_of "$(ids_of rolled)")")" 'line 1'
 let_go go-rolled
 ends_well rolled
 succeeded rolled "$rolled"
