@@ -429,6 +429,8 @@ static void test_a_lost_name_node_costs_one_process(void **state)
     end_application(u);
     RUN_UNTIL(u->w, number(u, "failures") == 1);
     assert_true(is_shown(u, "error", "no name node answers"));
+    assert_non_null(strstr(log_text, "/remote: no name node answers; nmd keeps the logs and tries again"));
+    check_reports(u, "7");
     assert_int_equal(count_lines(u->w, "remote/prepared"), 1);
     assert_int_equal(number(u, "attempts"), 0);
     set_word(u->w, "away", false);

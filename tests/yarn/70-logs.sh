@@ -54,10 +54,10 @@ same_logs() { # WHAT USER APPLICATION-ID
         "$(diff <(printed "$2" "$3") <(local_logs "$3") && [ -n "$(local_logs "$3")" ] && echo same)" same
 }
 bucket_of() { printf %04d "$((10#${1##*_} % 10000))"; } # APPLICATION-ID
-# Prints the files of an application in HDFS, with owner, mode and size.
+# Prints the complete files of an application in HDFS, with owner and mode.
 remote_files() { # USER APPLICATION-ID
     hdfs_rest "/tmp/logs/${1//\$/%24}/bucket-logs-tfile/$(bucket_of "$2")/$2?op=LISTSTATUS" |
-        jq -r '.FileStatuses.FileStatus[] | "\(.pathSuffix) \(.owner) \(.permission)"'
+        jq -r '.FileStatuses.FileStatus[] | select(.pathSuffix | endswith(".tmp") | not) | "\(.pathSuffix) \(.owner) \(.permission)"'
 }
 local_is_gone() { [ -z "$(compgen -G "$own/logs/*/$1")" ]; } # APPLICATION-ID: for wait_until
 

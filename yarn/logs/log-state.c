@@ -38,10 +38,10 @@ static char *line_of(json_t *o)
 
 static char *header_line(const struct nm_yarn_log_book *b)
 {
-    return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I, s:b}", "user", b->user, "account", b->account, "context",
-                             nm_yarn_log_context_to_json(&b->context), "view_acl", b->view_acl, "modify_acl",
-                             b->modify_acl, "last_msec", (json_int_t)b->last_msec, "incomplete",
-                             b->has_overflowed));
+    return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I, s:b}", "user", b->user,
+                             "account", b->account, "context", nm_yarn_log_context_to_json(&b->context),
+                             "view_acl", b->view_acl, "modify_acl", b->modify_acl,
+                             "last_msec", (json_int_t)b->last_msec, "incomplete", b->has_overflowed));
 }
 
 /* The ids of containers need no escapes. */
@@ -122,10 +122,10 @@ static int parse_header(const struct nm_yarn_application_id *id, const json_t *o
     json_int_t last_msec = 0;
     int is_incomplete = 0, r;
 
-    if (json_unpack((json_t *)(uintptr_t)o, "{s:s, s?:s, s:o, s?:s, s?:s, s?:I, s?:b}", "user", &user, "account", &account,
-                    "context", &saved, "view_acl", &view_acl, "modify_acl", &modify_acl, "last_msec",
-                    &last_msec, "incomplete", &is_incomplete) < 0 || !nm_user_name_is_valid(user) ||
-        (account && !nm_user_name_is_valid(account)) || last_msec < 0)
+    if (json_unpack((json_t *)(uintptr_t)o, "{s:s, s?:s, s:o, s?:s, s?:s, s?:I, s?:b}", "user", &user,
+                    "account", &account, "context", &saved, "view_acl", &view_acl, "modify_acl", &modify_acl,
+                    "last_msec", &last_msec, "incomplete", &is_incomplete) < 0 ||
+        !nm_user_name_is_valid(user) || (account && !nm_user_name_is_valid(account)) || last_msec < 0)
         return -EBADMSG;
     r = nm_yarn_log_context_from_json(saved, &context);
     if (r == 0)

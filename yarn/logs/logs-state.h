@@ -33,7 +33,7 @@ struct nm_yarn_logs {
     /* The remote directory itself is made or checked before the first upload, and again after a failure, since somebody
      * may have removed it. */
     struct nm_yarn_log_job *prepare_job;
-    bool is_prepared;
+    bool is_prepared, is_away; /* is_away: the newest check has failed */
     uint64_t prepare_due_usec;
     uid_t owner_uid; /* local account that makes the remote directory */
     gid_t owner_gid;

@@ -65,8 +65,8 @@ static void report_given_up(struct nm_yarn_logs *l, const struct nm_yarn_log_boo
 {
     const char *others = l->p.settings->log_dirs[1] ? " and the other log directories" : "";
     _cleanup_free_ char *text =
-        nm_strdup_printf("The logs of %s are not completely uploaded, and nmd doesn't try again: %s. They stay in %s/%s%s "
-                         "until %" PRIi64 " seconds after the application's end.", b->id, b->error,
+        nm_strdup_printf("The logs of %s are not completely uploaded, and nmd doesn't try again: %s. They stay in "
+                         "%s/%s%s until %" PRIi64 " seconds after the application's end.", b->id, b->error,
                          l->p.settings->log_dirs[0], b->id, others, l->p.settings->log_retain_sec);
 
     if (text && l->p.on_event)
@@ -86,12 +86,15 @@ void nm_yarn_logs_close(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
+/* Logs and reports the first failure of an upload. If the remote file system is away, set_away() has logged it, and
+ * many uploads may fail. */
 static void tell_failure(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 {
     l->totals.failures++;
     if (b->failures != 1 || b->state != NM_YARN_LOG_OPEN)
         return;
-    nm_yarn_logs_log(l, LOG_WARNING, "Can't upload the logs of %s: %s; nmd tries again", b->id, b->error);
+    if (!l->is_away)
+        nm_yarn_logs_log(l, LOG_WARNING, "Can't upload the logs of %s: %s; nmd tries again", b->id, b->error);
     report(l, b, NM_YARN_LOG_STATUS_RUNNING_WITH_FAILURE, b->error);
 }
 
@@ -244,10 +247,22 @@ static void attempt(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, const st
 
 /* ---- the remote directory ----------------------------------------------------------------- */
 
+static void set_away(struct nm_yarn_logs *l, const char *error)
+{
+    if (error && !l->is_away)
+        nm_yarn_logs_log(l, LOG_WARNING, "Can't upload logs to %s: %s; nmd keeps the logs and tries again",
+                         l->p.settings->logs.remote, error);
+    else if (!error && l->is_away)
+        nm_yarn_logs_log(l, LOG_NOTICE, "Logs can be uploaded to %s again", l->p.settings->logs.remote);
+    l->is_away = error != NULL;
+}
+
+/* Records that the remote directory can't be used. */
 static void fail_all_due(struct nm_yarn_logs *l, const char *error)
 {
     const uint64_t now_usec = nm_now_usec();
 
+    set_away(l, error);
     for (struct nm_yarn_log_book *b = l->books; b; b = b->next)
         if (nm_yarn_log_book_due(b) <= now_usec && nm_yarn_log_book_has_work(b)) {
             begin(l, b);
@@ -268,7 +283,9 @@ static void on_prepared(struct nm_yarn_log_job *job, const struct nm_yarn_log_ou
     l->is_prepared = o->result == NM_YARN_LOG_DONE;
     l->prepare_due_usec = nm_now_usec() + PREPARE_RETRY_USEC;
     l->prepare_job = NULL;
-    if (!l->is_prepared)
+    if (l->is_prepared)
+        set_away(l, NULL);
+    else
         fail_all_due(l, o->error);
     nm_yarn_log_job_free(job);
     nm_yarn_logs_wake(l);
