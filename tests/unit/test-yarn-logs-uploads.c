@@ -38,12 +38,6 @@ static char event_text[700], log_text[700];
 
 /* ---- the uploader ------------------------------------------------------------------------- */
 
-/* Returns the work of standard input. */
-static json_t *read_work(void)
-{
-    return json_loadf(stdin, 0, NULL);
-}
-
 /* Appends a line to a file in the remote directory, which the test reads. */
 static void note(const char *remote, const char *name, const char *line)
 {
@@ -80,28 +74,9 @@ static void note_containers(const char *remote, const json_t *work)
     note(remote, "uploads", line);
 }
 
-/* Behaves as the files in the remote directory require. */
-static int run_uploader(void)
+/* Prints the result of an upload, as the files in the remote directory require. */
+static void print_result(const char *remote)
 {
-    json_t *work = read_work();
-    const char *remote = json_string_value(json_object_get(work, "remote"));
-
-    if (!remote || strncmp(remote, "file://", 7) != 0)
-        return 9;
-    remote += 7;
-    if (json_is_true(json_object_get(work, "prepare"))) {
-        note(remote, "prepared", "x");
-        if (has_word(remote, "away")) {
-            puts("{\"state\":\"failed\",\"error\":\"no name node answers\",\"temporary\":true,\"full\":false}");
-            return 0;
-        }
-        puts("{\"state\":\"done\",\"bytes\":0,\"files\":0,\"name\":\"\"}");
-        return 0;
-    }
-    note_containers(remote, work);
-    puts("nonsense");
-    puts("{\"state\":\"uploading\",\"bytes\":5,\"total\":10}");
-    (void)fflush(stdout);
     if (has_word(remote, "silent"))
         for (;;)
             (void)pause();
@@ -113,6 +88,33 @@ static int run_uploader(void)
         puts("{\"state\":\"failed\",\"error\":\"the quota is exceeded\",\"temporary\":true,\"full\":true}");
     else
         puts("{\"state\":\"done\",\"bytes\":10,\"files\":2,\"name\":\"h_1\"}");
+}
+
+static void do_work(const json_t *work, const char *remote)
+{
+    if (!json_is_true(json_object_get(work, "prepare"))) {
+        note_containers(remote, work);
+        puts("nonsense");
+        puts("{\"state\":\"uploading\",\"bytes\":5,\"total\":10}");
+        (void)fflush(stdout);
+        print_result(remote);
+        return;
+    }
+    note(remote, "prepared", "x");
+    if (has_word(remote, "away"))
+        puts("{\"state\":\"failed\",\"error\":\"no name node answers\",\"temporary\":true,\"full\":false}");
+    else
+        puts("{\"state\":\"done\",\"bytes\":0,\"files\":0,\"name\":\"\"}");
+}
+
+static int run_uploader(void)
+{
+    json_t *work = json_loadf(stdin, 0, NULL);
+    const char *remote = json_string_value(json_object_get(work, "remote"));
+
+    if (remote && strncmp(remote, "file://", 7) == 0)
+        do_work(work, remote + 7);
+    json_decref(work);
     return 0;
 }
 
