@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <strings.h>
 
 #include "yarn/launch/log-files.h"
 #include "yarn/node/acl.h"
@@ -117,9 +118,10 @@ static char *print_location(const struct log_request *a)
 static int elsewhere(struct log_request *a, const char *message)
 {
     const struct nm_yarn_settings *s = a->y->settings;
+    const char *redirected = a->q->parameter(a->q->request, REDIRECTED);
     struct nm_upstream_page *p = a->page;
 
-    if (!*(a->is_page ? s->log_server : s->log_web_service) || a->q->parameter(a->q->request, REDIRECTED))
+    if (!*(a->is_page ? s->log_server : s->log_web_service) || (redirected && strcasecmp(redirected, "true") == 0))
         return not_found(a, message);
     p->location = print_location(a);
     if (!p->location || asprintf(&p->before, "Redirecting to log server : %s\n", p->location) < 0)

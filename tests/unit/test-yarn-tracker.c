@@ -404,6 +404,7 @@ static void test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found(void *
          {}, 307, "http://h/ws/containers/" GONE "/logs?a=b&redirected_from_node=true"},
         {"", {.file = "a b"}, 307, "http://h/ws/containers/" GONE "/logs/a%20b?a=b&redirected_from_node=true"},
         {"", {.file = "a", .again = "true"}, 404, "Unknown container"},
+        {"", {.file = "a", .again = "false"}, 307, "/logs/a?a=b"},
         {"", {.owner = "u"}, 307, "/" GONE "/" GONE "/u?a=b"},
         {"", {.owner = "u", .file = "a/b"}, 307, "/" GONE "/" GONE "/u/a%2Fb?a=b"},
         {"", {.on_socket = true}, 404, "Unknown container"}, /* a user is told nothing about other users' containers */
