@@ -144,6 +144,30 @@ static void test_lists_are_bounded(void **state)
     nm_yarn_log_files_done(&files);
 }
 
+/* Logs that nmd leaves to the operator keep their submitter and ACL, until somebody removes them. */
+static void test_the_submitter_of_kept_logs_is_known(void **state)
+{
+    struct fixture *w = *state;
+    const char *acl = NULL;
+
+    start(w, "");
+    write_logs(w, "printf abc >stdout");
+    nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
+    nm_yarn_launcher_keep_view_acl(w->launcher, APPLICATION, "bob");
+    nm_yarn_launcher_release_logs(w->launcher, APPLICATION, NM_YARN_LOGS_KEEP);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned turn = 0; turn < 20; turn++)
+            assert_true(sd_event_run(w->event, 10000) >= 0);
+        assert_string_equal(nm_yarn_log_files_submitter(w->launcher, APPLICATION, &acl), "alice@corp$");
+        assert_string_equal(acl, "bob");
+        assert_string_equal(content_of(w, "stdout"), "abc");
+        start(w, "");
+    }
+    assert_int_equal(renameat(w->root_fd, "logs/" APPLICATION, w->root_fd, "taken away"), 0);
+    start(w, "");
+    assert_null(nm_yarn_log_files_submitter(w->launcher, APPLICATION, &acl));
+}
+
 /* The submitter and the ACL are known from the application's end until its logs are removed, also after a restart. */
 static void test_the_submitter_of_an_ended_application_is_known(void **state)
 {
@@ -184,6 +208,7 @@ int main(void)
         TEST(test_a_replaced_directory_is_not_followed),
         TEST(test_files_are_opened_with_the_rights_of_the_user),
         TEST(test_lists_are_bounded),
+        TEST(test_the_submitter_of_kept_logs_is_known),
         TEST(test_the_submitter_of_an_ended_application_is_known),
     };
 

@@ -45,6 +45,7 @@ struct nm_yarn_cleanup_queue {
     bool (*keeps_logs)(const char *application, void *userdata);
     void *userdata;
     void *entries; /* a tree of tsearch(3), ordered by by_name() */
+    char *left_submitter, *left_view_acl; /* those of the note that was last read for a caller */
 };
 
 static int by_name(const void *a, const void *b)
@@ -67,16 +68,20 @@ static void free_entry(void *entry)
     free(i);
 }
 
+/* Forgets an entry, but leaves its note. As long as the logs exist, the note says who has submitted the application. */
+static void leave_note(struct cleanup *i)
+{
+    (void)tdelete(i, &i->all->entries, by_name);
+    free_entry(i);
+}
+
 /* Removes an entry whose files have all been removed. If nmd exits before this, the next nmd restores the entry and
  * finds no files. */
 static void free_cleanup(struct cleanup *i)
 {
-    struct nm_yarn_cleanup_queue *q = i->all;
-
     if (!i->container)
-        (void)unlinkat(q->state_fd, i->application, 0);
-    (void)tdelete(i, &q->entries, by_name);
-    free_entry(i);
+        (void)unlinkat(i->all->state_fd, i->application, 0);
+    leave_note(i);
 }
 
 /* ---- times -------------------------------------------------------------------------------- */
@@ -199,7 +204,9 @@ static void process_logs(struct cleanup *i)
         return;
     if (by_time && !is_due(i, NM_MAX(s->log_retain_sec, s->delete_delay_sec)))
         return;
-    if (i->logs_end != NM_YARN_LOGS_KEEP && remove_logs(i))
+    if (i->logs_end == NM_YARN_LOGS_KEEP)
+        leave_note(i);
+    else if (remove_logs(i))
         wait_or_retry(i, &i->are_logs_tried);
     else
         free_cleanup(i);
@@ -341,35 +348,78 @@ void nm_yarn_cleanup_queue_set_view_acl(struct nm_yarn_cleanup_queue *q, const c
     (void)note(q, i->submitter, i->application, i->ended_realtime_usec, i->logs_end, i->view_acl);
 }
 
-const char *nm_yarn_cleanup_queue_submitter(const struct nm_yarn_cleanup_queue *q, const char *application,
+/* What the note of an application says. The JSON object owns the strings. */
+struct note {
+    json_t *json;
+    const char *submitter, *view_acl;
+    uint64_t ended_realtime_usec;
+    enum nm_yarn_logs_end logs_end;
+};
+
+static int read_note(const struct nm_yarn_cleanup_queue *q, const char *name, struct note *ret)
+{
+    struct note n = {.logs_end = NM_YARN_LOGS_BY_TIME};
+    const char *logs = logs_ends[n.logs_end];
+    json_int_t ended_usec = 0;
+    char text[FILE_MAX];
+
+    if (!nm_name_is_valid(name) || nm_read_file_at(q->state_fd, name, text, sizeof text, NULL) < 0)
+        return -ENOENT;
+    n.json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (json_unpack(n.json, "{s:s, s:I, s?s, s?s}", "submitter", &n.submitter, "ended_usec", &ended_usec, "logs", &logs,
+                    "view_acl", &n.view_acl) < 0 ||
+        !nm_user_name_is_valid(n.submitter) || ended_usec < 0 || NM_PARSE_NAME(logs_ends, logs, &n.logs_end) < 0) {
+        json_decref(n.json);
+        return -EBADMSG;
+    }
+    n.ended_realtime_usec = (uint64_t)ended_usec;
+    *ret = n;
+    return 0;
+}
+
+const char *nm_yarn_cleanup_queue_submitter(struct nm_yarn_cleanup_queue *q, const char *application,
                                             const char **ret_view_acl)
 {
     const struct cleanup *i = find(q, application, NULL);
+    struct note n;
 
-    if (!i)
+    if (i) {
+        *ret_view_acl = i->view_acl;
+        return i->submitter;
+    }
+    if (read_note(q, application, &n) < 0)
         return NULL;
-    *ret_view_acl = i->view_acl;
-    return i->submitter;
+    free(q->left_submitter);
+    free(q->left_view_acl);
+    q->left_submitter = strdup(n.submitter);
+    q->left_view_acl = n.view_acl ? strdup(n.view_acl) : NULL;
+    json_decref(n.json);
+    *ret_view_acl = q->left_view_acl;
+    return q->left_submitter;
 }
 
+static bool has_logs(const struct nm_yarn_cleanup_queue *q, const char *application)
+{
+    for (size_t k = 0; k < q->log->n; k++)
+        if (q->log->all[k].fd < 0 || exists(q->log->all[k].fd, application))
+            return true;
+    return false;
+}
+
+/* A note about logs that are never removed is no entry. It goes when somebody has removed the logs. */
 static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
 {
-    const char *submitter = NULL, *logs = logs_ends[NM_YARN_LOGS_BY_TIME], *view_acl = NULL;
-    enum nm_yarn_logs_end logs_end = NM_YARN_LOGS_BY_TIME;
     struct cleanup *i;
-    json_int_t ended_usec = 0;
-    char text[FILE_MAX];
-    json_t *o;
+    struct note n;
 
-    if (!nm_name_is_valid(name) || nm_read_file_at(q->state_fd, name, text, sizeof text, NULL) < 0)
+    if (read_note(q, name, &n) < 0)
         return;
-    o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    if (json_unpack(o, "{s:s, s:I, s?s, s?s}", "submitter", &submitter, "ended_usec", &ended_usec, "logs", &logs,
-                    "view_acl", &view_acl) == 0 &&
-        nm_user_name_is_valid(submitter) && ended_usec >= 0 && NM_PARSE_NAME(logs_ends, logs, &logs_end) == 0 &&
-        insert(q, submitter, name, NULL, (uint64_t)ended_usec, logs_end) == 0 && (i = find(q, name, NULL)))
-        take_view_acl(i, view_acl);
-    json_decref(o);
+    if (n.logs_end != NM_YARN_LOGS_KEEP) {
+        if (insert(q, n.submitter, name, NULL, n.ended_realtime_usec, n.logs_end) == 0 && (i = find(q, name, NULL)))
+            take_view_acl(i, n.view_acl);
+    } else if (!has_logs(q, name))
+        (void)unlinkat(q->state_fd, name, 0);
+    json_decref(n.json);
 }
 
 static int load(struct nm_yarn_cleanup_queue *q)
@@ -414,6 +464,8 @@ struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_
     if (!q)
         return NULL;
     tdestroy(q->entries, free_entry);
+    free(q->left_submitter);
+    free(q->left_view_acl);
     (void)nm_close(q->state_fd);
     free(q);
     return NULL;

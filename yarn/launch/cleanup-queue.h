@@ -41,6 +41,6 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submi
 /* Sets the list of those who may read the logs of an application that has been added: an ACL in Hadoop's format. */
 void nm_yarn_cleanup_queue_set_view_acl(struct nm_yarn_cleanup_queue *q, const char *application, const char *view_acl);
 /* Returns the submitter of an application whose files or logs haven't been removed yet, and its ACL in *ret_view_acl
- * (NULL: none). NULL: there is no such application. */
-const char *nm_yarn_cleanup_queue_submitter(const struct nm_yarn_cleanup_queue *q, const char *application,
+ * (NULL: none). Both are valid until the next call. NULL: there is no such application. */
+const char *nm_yarn_cleanup_queue_submitter(struct nm_yarn_cleanup_queue *q, const char *application,
                                             const char **ret_view_acl);
