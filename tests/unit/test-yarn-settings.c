@@ -460,7 +460,7 @@ static void test_known_names_are_accepted(void **state)
         "yarn.cluster.max-application-priority",
         "yarn.client.failover-proxy-provider", "yarn.nodemanager.recovery.dir", "nmd.fetch-command.s3a",
         "nmd.queue.x",
-        "nmd.yarn.webapp",
+        "nmd.yarn.webapp", "yarn.nodemanager.admin-env.LD_LIBRARY_PATH",
     };
     static const char *const unknown[] = {
         "yarn.nodemanager.linux-container-executor.groups", "yarn.nodmanager.address", "yarn.acl.enabled",

@@ -287,13 +287,13 @@ static bool is_without_effect(const char *rest)
     return false;
 }
 
-/* Returns true for names of nmd's own families of keys. defaults.c, sources.c and lending.c read these keys and check
- * whether each key exists. */
-static bool is_key_of_nmd(const char *name)
+/* Returns true for names of families: the operator chooses the last part of the name. defaults.c, sources.c, lending.c
+ * and settings.c read these properties. */
+static bool is_of_family(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
                                            OWN "fetch-command.", OWN "lending.user.", OWN "lending.queue.",
-                                           OWN "lending.type."};
+                                           OWN "lending.type.", NODE "admin-env."};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++)
         if (strncmp(name, families[i], strlen(families[i])) == 0)
@@ -309,10 +309,11 @@ enum nm_yarn_property_support nm_yarn_rules_support(const char *name)
     for (size_t i = 0; i < NM_ARRAY_SIZE(rules); i++)
         if (nm_streq(rules[i].name, name))
             return rules[i].fatal ? NM_YARN_PROPERTY_REFUSED : NM_YARN_PROPERTY_WARNED;
+    if (is_of_family(name))
+        return NM_YARN_PROPERTY_SUPPORTED;
     if (strncmp(name, NODE, strlen(NODE)) == 0)
         return is_without_effect(name + strlen(NODE)) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;
-    return is_key_of_nmd(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_PROPERTY_WITHOUT_EFFECT
-                                                               : NM_YARN_PROPERTY_UNKNOWN;
+    return nm_yarn_is_hadoop_name(name) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;
 }
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c)
