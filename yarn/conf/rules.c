@@ -414,12 +414,23 @@ static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
     return r < 0 ? r : r == 0;
 }
 
-static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_warn_t warn,
+static const char *allowed_of(const struct rule *rule, char *buf, size_t size)
+{
+    *buf = '\0';
+    if (rule->needed || (rule->allowed && *rule->allowed))
+        return rule->needed ?: rule->allowed;
+    if (rule->mode > 0)
+        (void)snprintf(buf, size, "octal modes with all bits of %o", rule->mode);
+    else if (rule->most > 0)
+        (void)snprintf(buf, size, "1 to %u", rule->most);
+    return buf;
+}
+
+static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_violation_t found_cb,
                       void *userdata, char **ret_message)
 {
-    _cleanup_free_ char *text = NULL, *sentence = NULL;
-    char shown[SHOWN_SIZE], where[200], hint[300] = "";
-    const char *file = nm_yarn_conf_find(c, rule->name)->file;
+    _cleanup_free_ char *text = NULL;
+    char allowed[60];
     int r = nm_yarn_conf_expand_or_report(c, rule->name, &text, ret_message);
 
     if (r < 0 || !find_violation(rule, text))
@@ -427,25 +438,53 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     r = is_lifted(c, rule);
     if (r != 0)
         return NM_MIN(r, 0);
-    if (rule->needed || (rule->allowed && *rule->allowed))
-        (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
-    else if (rule->mode > 0)
-        (void)snprintf(hint, sizeof hint, " (allowed: octal modes with all bits of %o)", rule->mode);
-    else if (rule->most > 0)
-        (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
+    return found_cb(&(struct nm_yarn_violation){.name = rule->name, .value = text,
+                                                .file = nm_yarn_conf_find(c, rule->name)->file,
+                                                .allowed = allowed_of(rule, allowed, sizeof allowed),
+                                                .why = rule->why, .fatal = rule->fatal}, userdata);
+}
+
+int nm_yarn_rules_find(const struct nm_yarn_conf *c, nm_yarn_violation_t found_cb, void *userdata,
+                       struct nm_refusals *refusals)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++) {
+        char *message = NULL;
+
+        r = check_rule(c, &rules[i], found_cb, userdata, &message);
+        if (message)
+            r = nm_refusals_add(refusals, r, message);
+    }
+    return r;
+}
+
+/* ---- sentences ---------------------------------------------------------------------------- */
+
+struct check {
+    nm_yarn_warn_t warn;
+    void *userdata;
+    struct nm_refusals *refusals;
+};
+
+static int report_violation(const struct nm_yarn_violation *v, void *userdata)
+{
+    const struct check *check = userdata;
+    char shown[SHOWN_SIZE], where[200], hint[300] = "", *sentence = NULL;
+
+    if (*v->allowed)
+        (void)snprintf(hint, sizeof hint, " (allowed: %s)", v->allowed);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
-                  nm_yarn_conf_printable(file ?: "by default", where, sizeof where), rule->name,
-                  nm_yarn_conf_printable(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);
+                  nm_yarn_conf_printable(v->file ?: "by default", where, sizeof where), v->name,
+                  nm_yarn_conf_printable(v->value, shown, sizeof shown), v->fatal ? hint : "", v->why);
     if (!sentence)
         return -ENOMEM;
-    if (!rule->fatal) {
-        if (warn)
-            warn(sentence, userdata);
-        return 0;
-    }
-    if (ret_message)
-        *ret_message = STEAL_PTR(sentence);
-    return -EOPNOTSUPP;
+    if (v->fatal)
+        return nm_refusals_add(check->refusals, -EOPNOTSUPP, sentence);
+    if (check->warn)
+        check->warn(sentence, check->userdata);
+    free(sentence);
+    return 0;
 }
 
 /* Warns of names that have Hadoop's or nmd's prefix, but that neither Hadoop nor nmd defines. Such a name may be
@@ -474,13 +513,8 @@ static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, vo
 int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                         struct nm_refusals *refusals)
 {
-    int r = 0;
+    struct check check = {warn, userdata, refusals};
+    int r = nm_yarn_rules_find(c, report_violation, &check, refusals);
 
-    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++) {
-        char *message = NULL;
-
-        r = check_rule(c, &rules[i], warn, userdata, &message);
-        r = nm_refusals_add(refusals, r, message);
-    }
     return r == 0 && warn ? warn_of_unknown(c, warn, userdata) : r;
 }

@@ -27,6 +27,24 @@ enum nm_yarn_property_support {
 enum nm_yarn_property_support nm_yarn_rules_support(const char *name);
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c);
+
+/* A property that requests a function which this node doesn't have. */
+struct nm_yarn_violation {
+    const char *name, *value; /* value: the whole value, after substitutions */
+    const char *file;         /* NULL: the value is the default */
+    const char *allowed;      /* description of the allowed values; "": there is none */
+    const char *why;          /* a sentence without a full stop */
+    bool fatal;               /* nmd refuses to start */
+};
+
+/* Receives a violation, whose texts are valid only during the call. Returns 0 or a negative errno, which ends the
+ * search. */
+typedef int (*nm_yarn_violation_t)(const struct nm_yarn_violation *v, void *userdata);
+
+/* Calls found_cb for each violation, in the order of the rules. Adds a refusal for each value that can't be expanded.
+ * Returns 0, -ENOMEM or the error of found_cb. */
+int nm_yarn_rules_find(const struct nm_yarn_conf *c, nm_yarn_violation_t found_cb, void *userdata,
+                       struct nm_refusals *refusals);
 /* Adds a refusal for each requested function that this node doesn't have. warn may be NULL. Returns 0 or -ENOMEM. */
 int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                         struct nm_refusals *refusals);
