@@ -45,6 +45,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/settings.c %D%/conf/settings.h %D%/conf/settings-parts.h \
 	%D%/conf/executor.c %D%/conf/executor.h \
 	%D%/conf/sources.c \
+	%D%/conf/suggestions.c %D%/conf/suggestions.h \
 	%D%/conf/trackers.c \
 	%D%/conf/value.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \

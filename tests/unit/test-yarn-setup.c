@@ -285,7 +285,7 @@ static void test_each_decision_left_to_the_administrator_is_in_the_advice(void *
     struct fixture w;
 
     (void)state;
-    fixture_init(&w, DIRS);
+    fixture_init(&w, PROPERTY("yarn.nodemanager.local-dirs", "/data/1/yarn,/tmp/hadoop-root/nm-local-dir"));
     w.facts.network = "10.1.0.0/16";
     w.facts.interface = "eth0";
     w.facts.java_home = w.facts.hadoop_home = NULL;
@@ -293,7 +293,6 @@ static void test_each_decision_left_to_the_administrator_is_in_the_advice(void *
     w.hosts[0].name = "0.0.0.0";
     w.hosts[1].n_addresses = 0;
     w.hosts[1].unresolved = EAI_NONAME;
-    w.dirs[0].path = "/tmp/hadoop-root/nm-local-dir";
     plan(&w);
     assert_true(advises(&w, "eth0, which contains the ResourceManager, use --allow 10.1.0.0/16"));
     assert_true(advises(&w, "limit-users is true: all containers run as nobody"));
@@ -350,7 +349,8 @@ static void test_a_complete_setup_has_no_advice(void **state)
                        PROPERTY("yarn.nodemanager.recovery.enabled", "true")
                        PROPERTY("yarn.nodemanager.recovery.supervised", "true")
                        PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle")
-                       PROPERTY("yarn.nodemanager.address", "node1:45454"));
+                       PROPERTY("yarn.nodemanager.address", "node1:45454")
+                       PROPERTY("yarn.resourcemanager.hostname", "rm"));
     w.allow[0] = "10.1.0.0/16";
     w.settings->executor_rules.file = strdup("/etc/hadoop/conf/container-executor.cfg");
     w.settings->executor_rules.min_uid = 500;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "yarn/conf/suggestions.h"
 #include "yarn/setup/plan.h"
 
 #define ADVICE_MAX 64u
@@ -44,9 +45,6 @@ static void advise_on_hosts(struct advice *v, const struct nm_setup_request *w, 
     for (size_t i = 0; i < f->n_hosts; i++) {
         char shown[200];
 
-        if (f->hosts[i].role == NM_SETUP_RESOURCE_MANAGER && nm_streq(f->hosts[i].name, "0.0.0.0"))
-            warn(v, "yarn.resourcemanager.hostname isn't set in these files, so nmd looks for the ResourceManager on "
-                 "this host. Check that these are the cluster's files.");
         if (f->hosts[i].unresolved != 0)
             warn(v, "%s can't be resolved on this host (%s), so the unit doesn't permit nmd to connect to it. When the "
                  "name can be resolved, run "
@@ -97,9 +95,6 @@ static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, 
     if (n > 0)
         remind(v, "If the host has a firewall, it must permit connections from the cluster to TCP port %s.",
                ports + 2);
-    if (s->node.port == 0)
-        warn(v, NM "address sets no port, so nmd uses any free port, a different one at each start. A firewall needs a "
-             "fixed port.");
     remind(v, "The ResourceManager and all nodes must be able to resolve the name %s to this host (" NM "hostname).",
            f->node_name);
 }
@@ -109,9 +104,6 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
     const struct nm_yarn_executor *e = &s->executor_rules;
 
     if (s->limit_users) {
-        warn(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and other programs that read the "
-             "submitter's files, need false in yarn-site.xml and accounts of the submitters on this node.",
-             s->local_user);
         if (!f->has_local_user)
             remind(v, "The user %s (" NONSECURE "local-user) has no account on this host, so containers can't run.",
                 s->local_user);
@@ -122,26 +114,19 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
         remind(v, "Accounts with a uid below %ju can't run containers (min.user.id in %s). Check that the uids of the "
             "submitters are not lower.",
             (uintmax_t)e->min_uid, e->file);
-    else
-        warn(v, "Accounts with any uid except 0 can run containers. To exclude the accounts of the system, set "
-             "min.user.id in a container-executor.cfg beside yarn-site.xml. [containers] min-uid of nmd.conf applies "
-             "only to local users.");
 }
 
-static void advise_on_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
+static void advise_on_settings(struct advice *v, const struct nm_yarn_settings *s)
 {
-    if (s->queue_max_length == 0)
-        warn(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends no opportunistic containers to "
-             "this node, so nmd doesn't over-subscribe it for the cluster. A good first value is 10.");
-    if (!s->pauses)
-        warn(v, NM "opportunistic-containers-use-pause-for-preemption is false: when CPU is short, opportunistic "
-             "containers are killed. With true they are paused and lose no work.");
-    if (!s->recovery || !s->supervised)
-        warn(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded, it "
-             "unregisters the node, and the cluster's containers end. With true they keep running.");
-    if (!has_service(s, "mapreduce_shuffle"))
-        warn(v, NM "aux-services doesn't contain mapreduce_shuffle: reducers of MapReduce can't fetch map outputs from "
-             "this node.");
+    for (size_t i = 0; i < nm_yarn_n_suggestions; i++) {
+        const struct nm_yarn_suggestion *g = &nm_yarn_suggestions[i];
+        _cleanup_free_ char *text = g->applies(s) ? nm_yarn_suggestion_text(g, s, true) : NULL;
+
+        if (text)
+            warn(v, "%s", text);
+        else if (g->applies(s))
+            v->no_memory = true;
+    }
 }
 
 /* nmd can't read the ResourceManager's own configuration. */
@@ -181,18 +166,6 @@ static void advise_on_programs(struct advice *v, const struct nm_setup_request *
              "commands and class paths with $HADOOP_COMMON_HOME fail.");
 }
 
-static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
-{
-    for (size_t i = 0; i < f->n_dirs; i++) {
-        const char *path = f->dirs[i].path;
-
-        if (strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0)
-            warn(v, "%s: old files there are removed, by age or at a boot. " NM "local-dirs and log-dirs are below "
-                 "hadoop.tmp.dir if they aren't set.",
-                 path);
-    }
-}
-
 int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                     struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n)
 {
@@ -204,10 +177,9 @@ int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_setti
     advise_on_network(&v, w, f);
     advise_on_ports(&v, s, f);
     advise_on_users(&v, s, f);
-    advise_on_opportunistic(&v, s);
+    advise_on_settings(&v, s);
     advise_on_lending(&v, s);
     advise_on_programs(&v, w, f);
-    advise_on_dirs(&v, f);
     if (v.no_memory)
         return -ENOMEM;
     *ret = v.list;
