@@ -21,6 +21,7 @@
 #include "util/autogroup.h"
 #include "util/inherited.h"
 #include "util/log.h"
+#include "yarn/migrate/migrate.h"
 
 static void raise_file_limit(void)
 {
@@ -109,6 +110,8 @@ int main(int argc, char **argv)
     r = nm_daemon_parse_argv(argc, argv, &o);
     if (r != 0)
         return r < 0 ? 2 : EXIT_SUCCESS;
+    if (o.migrate_dir)
+        return nm_migrate_run(o.migrate_dir, o.as_json);
     if (o.setup.conf_dir)
         return exit_status(nm_yarn_setup_run(&o.setup, o.config, o.state_dir, nm_instance_holder,
                                              nm_daemon_warn_of_yarn));

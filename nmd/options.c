@@ -32,6 +32,9 @@ static const char help[] =
     "/proc)\n"
     "      --yarn-conf DIR     join the YARN cluster whose configuration is in DIR\n"
     NM_YARN_SETUP_USAGE
+    "      --migrate-check DIR report what differs from Hadoop's NodeManager with the cluster's files in DIR,\n"
+    "                          and what to set; exit with 0 (nothing to set), 1 or 2 (can't read)\n"
+    "      --json              with --migrate-check: print JSON\n"
     "      --record FILE       write a trace of all events, for nmsim\n"
     "      --check-config      check whether nmd can start on this node, and exit\n"
     "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
@@ -102,6 +105,8 @@ static const struct nm_option table[] = {
     NM_OPTION_VALUE('\0', "record", "FILE", &nm_option_any, AT(record)),
     NM_OPTION_VALUE('\0', "yarn-conf", "DIR", &nm_option_any, AT(yarn_conf)),
     NM_OPTION_FLAG('\0', "check-config", AT(check_config)),
+    NM_OPTION_VALUE('\0', "migrate-check", "DIR", &nm_option_any, AT(migrate_dir)),
+    NM_OPTION_FLAG('\0', "json", AT(as_json)),
     NM_OPTION_VALUE('\0', "log-level", "LEVEL",
                     NM_OPTION_TYPE(take_log_level, "err, warning, notice, info or debug"), 0),
     NM_OPTION_PRINT('h', "help", help),
@@ -120,6 +125,11 @@ int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o)
     o->state_given = o->state_dir;
     if (nm_yarn_setup_options_check(&o->setup, o->check_config) < 0)
         return -EINVAL;
+    if (o->as_json && !o->migrate_dir)
+        return nm_usage_error("--json requires --migrate-check DIR. Try 'nmd --help'.");
+    if (o->migrate_dir && (o->check_config || o->setup.conf_dir))
+        return nm_usage_error("--migrate-check can't be combined with --check-config or --yarn-setup. Try 'nmd "
+                              "--help'.");
     if (first < argc)
         return nm_usage_error("'%s': nmd takes options only. Try 'nmd --help'.", argv[first]);
     return 0;

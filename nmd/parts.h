@@ -15,10 +15,10 @@
 /* ---- options.c ------------------------------------------------------------------------------- */
 
 struct nm_daemon_options {
-    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;
+    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf, *migrate_dir;
     struct nm_yarn_setup_options setup;
     enum nm_cgroup_backend_kind backend;
-    bool check_config, config_given, state_given;
+    bool check_config, as_json, config_given, state_given;
     int listen_fd; /* the socket that systemd passed, or negative */
 };
 

@@ -153,6 +153,11 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/stage-forward.c \
 	%D%/proxy/stage-lend.c \
 	%D%/proxy/stages.c \
+	%D%/migrate/behaviour.c %D%/migrate/behaviour.h \
+	%D%/migrate/gather.c \
+	%D%/migrate/migrate.c %D%/migrate/migrate.h \
+	%D%/migrate/print.c \
+	%D%/migrate/report.c %D%/migrate/report.h \
 	%D%/setup/act.c \
 	%D%/setup/advice.c \
 	%D%/setup/facts.c %D%/setup/facts.h %D%/setup/facts-parts.h \

@@ -35,7 +35,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-ids %D%/test-yarn-logs %D%/test-yarn-logs-property %D%/test-yarn-logs-uploads \
 	%D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
 	%D%/test-yarn-launch-parts %D%/test-yarn-log-files %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
-	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
+	%D%/test-yarn-launcher-room %D%/test-yarn-migrate %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-promote \
 	%D%/test-yarn-lend-property \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \
