@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "agent/health-script.h"
+#include "agent/admin-script.h"
 #include "monitor/monitor.h"
 #include "util/log.h"
 
@@ -34,7 +34,7 @@ struct nm_health {
 
     bool disk_bad[N_DIRS];
     char disk_reason[N_DIRS][NM_HEALTH_REASON_SIZE];
-    struct nm_health_script *script;
+    struct nm_admin_script *script;
     bool script_outdated; /* the running script belongs to an earlier configuration */
     bool script_unfinished; /* the script has not finished for the first time yet */
     char script_reason[NM_HEALTH_REASON_SIZE];
@@ -172,7 +172,7 @@ static void script_trouble(struct nm_health *h, const char *what)
     (void)snprintf(h->script_trouble, sizeof h->script_trouble, "%s", what);
 }
 
-static void on_verdict(const struct nm_health_verdict *v, void *userdata)
+static void on_verdict(const struct nm_script_verdict *v, void *userdata)
 {
     struct nm_health *h = userdata;
     char what[64] = "";
@@ -206,15 +206,17 @@ static void start_script(struct nm_health *h)
     char what[64];
     int r;
 
-    if (h->script && nm_health_script_is_running(h->script))
+    if (h->script && nm_admin_script_is_running(h->script))
         return;
-    h->script = nm_health_script_free(h->script);
+    h->script = nm_admin_script_free(h->script);
     h->script_outdated = false;
     if (!*h->script_path) {
         h->script_unfinished = false;
         return;
     }
-    r = nm_health_script_new(h->event, h->script_path, h->timeout_usec, on_verdict, h, &h->script);
+    r = nm_admin_script_new(h->event,
+                            &(struct nm_admin_script_params){.path = h->script_path, .timeout_usec = h->timeout_usec,
+                                                             .cb = on_verdict, .userdata = h}, &h->script);
     if (r >= 0)
         return;
     h->script_unfinished = false;
@@ -318,7 +320,7 @@ struct nm_health *nm_health_free(struct nm_health *h)
     if (!h)
         return NULL;
     h->timer = sd_event_source_disable_unref(h->timer);
-    nm_health_script_free(h->script);
+    nm_admin_script_free(h->script);
     for (int i = 0; i < N_DIRS; i++)
         free(h->dir[i]);
     free(h->script_path);

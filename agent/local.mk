@@ -7,7 +7,7 @@ libnm_agent_a_SOURCES = \
 	%D%/container.c %D%/container.h \
 	%D%/counters.c %D%/counters.h \
 	%D%/health.c %D%/health.h \
-	%D%/health-script.c %D%/health-script.h \
+	%D%/admin-script.c %D%/admin-script.h \
 	%D%/message-ids.h \
 	%D%/priority.c %D%/priority.h \
 	%D%/problem.c %D%/problem.h \

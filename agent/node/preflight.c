@@ -14,7 +14,7 @@
 
 #include "agent/daemon.h"
 #include "agent/config/settings.h"
-#include "agent/health-script.h"
+#include "agent/admin-script.h"
 #include "agent/store/store.h"
 #include "monitor/monitor.h"
 #include "util/clock.h"
@@ -53,7 +53,7 @@ int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_m
 
 int nm_preflight_script(const char *path, bool warn, char **ret_message)
 {
-    int r = path && *path ? nm_health_script_check(path) : 0;
+    int r = path && *path ? nm_admin_script_check(path) : 0;
 
     if (r == -EPERM)
         return nm_fail(ret_message, r,

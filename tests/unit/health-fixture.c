@@ -64,7 +64,7 @@ const char *make_script(struct health_fixture *f, const char *name, const char *
     return path;
 }
 
-void on_verdict(const struct nm_health_verdict *v, void *userdata)
+void on_verdict(const struct nm_script_verdict *v, void *userdata)
 {
     struct health_fixture *f = userdata;
 

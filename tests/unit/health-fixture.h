@@ -4,7 +4,7 @@
 /* Real scripts in a directory of the test and a real event loop, with the results that callbacks received. No test
  * sleeps: the loop runs until a condition is true. Include it after cmocka.h. */
 
-#include "agent/health-script.h"
+#include "agent/admin-script.h"
 #include "agent/health.h"
 #include "tests/unit/run-until.h"
 #include "util/clock.h"
@@ -17,7 +17,7 @@ struct health_fixture {
     struct nm_config *config;
     /* results that the callbacks received */
     unsigned n_verdicts;
-    struct nm_health_verdict verdict;
+    struct nm_script_verdict verdict;
     unsigned n_changes;
     bool healthy;
     char reason[NM_HEALTH_REASON_SIZE];
@@ -37,4 +37,4 @@ const char *make_script(struct health_fixture *f, const char *name, const char *
                           size_t size);
 
 /* Records a verdict in userdata, which is a struct health_fixture. */
-void on_verdict(const struct nm_health_verdict *v, void *userdata);
+void on_verdict(const struct nm_script_verdict *v, void *userdata);

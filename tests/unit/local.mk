@@ -13,8 +13,8 @@ monitor_tests = %D%/test-cgsample %D%/test-cgsample-kept %D%/test-history %D%/te
 policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %D%/test-policy-pass \
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
 	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
-agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
-	%D%/test-event-file %D%/test-health %D%/test-health-script %D%/test-launch %D%/test-launch-failures \
+agent_tests = %D%/test-acts %D%/test-admin-script %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
+	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures \
 	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir \
 	%D%/test-long-history %D%/test-manager %D%/test-manager-memory %D%/test-manager-settings \
 	%D%/test-output-failures %D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps \
@@ -159,7 +159,7 @@ $(call fixture,fake-processes,cgroup-procs cgroup-signal cgroup-pass netprio-pro
 $(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol yarn-peer yarn-node-rooms)
 $(call fixture,failing-launch launch-fixture,launch-failures launch-nmd-failures session-failures)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
-$(call fixture,health-fixture,health health-script)
+$(call fixture,health-fixture,admin-script health)
 $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
 	local-pages local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
@@ -193,8 +193,8 @@ $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-size 
 # tools that make calls fail
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
-$(call fixture,fail-nth,yarn-logs yarn-logs-uploads array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
-	health-script history json-text link-failures local-listen local-start-memory log-format log-meta messages-memory node \
+$(call fixture,fail-nth,yarn-logs yarn-logs-uploads admin-script array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
+	history json-text link-failures local-listen local-start-memory log-format log-meta messages-memory node \
 	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-lend yarn-lend-grant \
 	yarn-memory yarn-net yarn-node yarn-node-rest yarn-proxy-failures yarn-reinit-limits yarn-tracker)
 $(call fixture,failing-calls,output-times)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* One run of a health script: its output, its processes, its timeout, and failures to start it. */
+/* One run of a script of the operator: its output, its processes, its timeout, and failures to start it. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,21 +22,83 @@
 #include "tests/unit/health-fixture.h"
 #include "util/fileio.h"
 
+static int start(struct health_fixture *f, const char *path, uint64_t timeout_usec, struct nm_admin_script **ret)
+{
+    const struct nm_admin_script_params p = {.path = path, .timeout_usec = timeout_usec, .cb = on_verdict, .userdata = f};
+
+    return nm_admin_script_new(f->event, &p, ret);
+}
+
 static void run(struct health_fixture *f, const char *lines)
 {
-    _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
+    _cleanup_(nm_admin_script_freep) struct nm_admin_script *s = NULL;
     char path[128];
 
     f->n_verdicts = 0;
     (void)snprintf(path, sizeof path, "%s/s", f->directory);
     (void)unlink(path);
     make_script(f, "s", lines, path, sizeof path);
-    assert_int_equal(nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s), 0);
+    assert_int_equal(start(f, path, DEADLINE_USEC, &s), 0);
     RUN_UNTIL(f, f->n_verdicts > 0);
     assert_int_equal(f->n_verdicts, 1);
-    assert_false(nm_health_script_is_running(s));
+    assert_false(nm_admin_script_is_running(s));
     assert_false(f->verdict.timed_out);
     assert_true(f->verdict.has_ended);
+}
+
+/* The lines of the script, each in brackets. */
+static char lines_of_script[4096];
+
+static void on_line(const char *line, void *userdata)
+{
+    const size_t n = strlen(lines_of_script);
+
+    (void)userdata;
+    (void)snprintf(lines_of_script + n, sizeof lines_of_script - n, "[%s]", line);
+}
+
+static void run_with_args(struct health_fixture *f, const char *lines, char *const *args)
+{
+    _cleanup_(nm_admin_script_freep) struct nm_admin_script *s = NULL;
+    char path[128];
+    struct nm_admin_script_params p = {.path = path, .args = args, .timeout_usec = DEADLINE_USEC, .cb = on_verdict,
+                                       .line_cb = on_line, .userdata = f};
+
+    f->n_verdicts = 0;
+    lines_of_script[0] = '\0';
+    (void)snprintf(path, sizeof path, "%s/s", f->directory);
+    (void)unlink(path);
+    make_script(f, "s", lines, path, sizeof path);
+    assert_int_equal(nm_admin_script_new(f->event, &p, &s), 0);
+    RUN_UNTIL(f, f->n_verdicts > 0);
+}
+
+/* The lines of the output reach the callback as they are, except that NUL is replaced and that long lines are cut. */
+static void test_the_lines_of_the_output(void **state)
+{
+    char *const args[] = {(char *)"one", (char *)"two words", NULL};
+    struct health_fixture *f = *state;
+
+    run_with_args(f, "for a; do echo \"<$a>\"; done", args);
+    assert_string_equal(lines_of_script, "[<one>][<two words>]");
+    run_with_args(f, "printf '\\tone\\001\\000\\r\\n\\nlast'", NULL);
+    assert_string_equal(lines_of_script, "[\tone\001?\r][][last]");
+    run_with_args(f, "printf '%02000d\\n' 1", NULL);
+    assert_int_equal(strlen(lines_of_script), NM_ADMIN_SCRIPT_LINE_MAX + 2);
+}
+
+static void test_too_many_arguments(void **state)
+{
+    struct health_fixture *f = *state;
+    struct nm_admin_script *s = NULL;
+    char path[128], *args[66] = {};
+    struct nm_admin_script_params p = {.path = path, .args = args, .timeout_usec = 1, .cb = on_verdict, .userdata = f};
+
+    make_script(f, "s", "exit 0", path, sizeof path);
+    for (size_t i = 0; i < 65; i++)
+        args[i] = (char *)"x";
+    assert_int_equal(nm_admin_script_new(f->event, &p, &s), -E2BIG);
+    assert_null(s);
 }
 
 static void test_the_output_of_the_script_decides_the_health(void **state)
@@ -129,7 +191,7 @@ static void test_processes_that_a_script_leaves_behind_are_killed(void **state)
 /* The time-out is reported at once, and the end of the killed script afterwards. */
 static void test_a_script_is_killed_after_its_timeout(void **state)
 {
-    _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
+    _cleanup_(nm_admin_script_freep) struct nm_admin_script *s = NULL;
     struct health_fixture *f = *state;
     char path[128], lines[256];
 
@@ -137,11 +199,11 @@ static void test_a_script_is_killed_after_its_timeout(void **state)
                    "trap '' TERM; sleep 1000 & echo $! >%s/pid; echo fine; wait", f->directory);
     make_script(f, "s", lines, path, sizeof path);
     assert_int_equal(
-        nm_health_script_new(f->event, path, 300 * NM_USEC_PER_MSEC, on_verdict, f, &s), 0);
-    assert_true(nm_health_script_is_running(s));
+        start(f, path, 300 * NM_USEC_PER_MSEC, &s), 0);
+    assert_true(nm_admin_script_is_running(s));
     RUN_UNTIL(f, f->n_verdicts > 0);
     assert_true(f->verdict.timed_out && !f->verdict.has_ended);
-    RUN_UNTIL(f, !nm_health_script_is_running(s));
+    RUN_UNTIL(f, !nm_admin_script_is_running(s));
     RUN_UNTIL(f, is_gone(read_pid(f)));
     assert_int_equal(f->n_verdicts, 2);
     assert_true(f->verdict.timed_out && f->verdict.has_ended);
@@ -149,46 +211,46 @@ static void test_a_script_is_killed_after_its_timeout(void **state)
 
 static void test_a_check_can_be_freed_while_its_script_runs(void **state)
 {
-    _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
+    _cleanup_(nm_admin_script_freep) struct nm_admin_script *s = NULL;
     struct health_fixture *f = *state;
     char path[128], lines[256];
     pid_t pid;
 
     (void)snprintf(lines, sizeof lines, "echo $$ >%s/pid; exec sleep 1000", f->directory);
     make_script(f, "s", lines, path, sizeof path);
-    assert_int_equal(nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s), 0);
+    assert_int_equal(start(f, path, DEADLINE_USEC, &s), 0);
     RUN_UNTIL(f, read_pid(f) > 0);
     pid = read_pid(f);
-    s = nm_health_script_free(s);
+    s = nm_admin_script_free(s);
     RUN_UNTIL(f, is_gone(pid));
     assert_int_equal(f->n_verdicts, 0);
 }
 
 static void test_a_script_that_can_not_be_run_is_reported(void **state)
 {
-    struct nm_health_script *s = NULL;
+    struct nm_admin_script *s = NULL;
     struct health_fixture *f = *state;
     char path[128];
 
-    assert_int_equal(nm_health_script_new(f->event, "/no/such/script", 1, on_verdict, f, &s),
+    assert_int_equal(start(f, "/no/such/script", 1, &s),
                      -ENOENT);
     make_script(f, "s", "exit 0", path, sizeof path);
     assert_int_equal(chmod(path, 0644), 0);
-    assert_int_equal(nm_health_script_new(f->event, path, 1, on_verdict, f, &s), -EACCES);
+    assert_int_equal(start(f, path, 1, &s), -EACCES);
     (void)snprintf(path, sizeof path, "%s/text", f->directory);
     write_script(path, "#!/bin/sh\n");
-    assert_int_equal(nm_health_script_check(path), 0);
+    assert_int_equal(nm_admin_script_check(path), 0);
     write_script(path, "#! /no/such/interpreter -x\n");
-    assert_int_equal(nm_health_script_check(path), -ENOENT);
+    assert_int_equal(nm_admin_script_check(path), -ENOENT);
     write_script(path, "#!/etc/passwd\n"); /* the interpreter isn't executable */
-    assert_int_equal(nm_health_script_check(path), -EACCES);
+    assert_int_equal(nm_admin_script_check(path), -EACCES);
     write_script(path, "");
-    assert_int_equal(nm_health_script_check(path), -ENOEXEC);
+    assert_int_equal(nm_admin_script_check(path), -ENOEXEC);
     write_script(path, "\177ELF");
-    assert_int_equal(nm_health_script_check(path), 0);
+    assert_int_equal(nm_admin_script_check(path), 0);
     write_script(path, "no interpreter\n");
-    assert_int_equal(nm_health_script_check(path), -ENOEXEC);
-    assert_int_equal(nm_health_script_new(f->event, path, 1, on_verdict, f, &s), -ENOEXEC);
+    assert_int_equal(nm_admin_script_check(path), -ENOEXEC);
+    assert_int_equal(start(f, path, 1, &s), -ENOEXEC);
     assert_null(s);
 }
 
@@ -209,11 +271,11 @@ static void test_if_an_event_source_can_not_be_made_no_script_is_run(void **stat
     fetch_children();
     (void)make_script(f, "s", "exec sleep 1000", path, sizeof path);
     for (unsigned n = 1; failed; n++) {
-        struct nm_health_script *s = NULL;
+        struct nm_admin_script *s = NULL;
         int r;
 
         fail_nth(FAIL_EVENT | FAIL_MEMORY, n);
-        r = nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s);
+        r = start(f, path, DEADLINE_USEC, &s);
         failed = fail_stop();
         assert_int_equal(r, failed ? -ENOMEM : 0);
         if (failed) {
@@ -221,7 +283,7 @@ static void test_if_an_event_source_can_not_be_made_no_script_is_run(void **stat
             assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
             assert_int_equal(errno, ECHILD);
         }
-        nm_health_script_free(s);
+        nm_admin_script_free(s);
     }
     fetch_children();
 }
@@ -229,7 +291,7 @@ static void test_if_an_event_source_can_not_be_made_no_script_is_run(void **stat
 static void test_if_descriptors_are_missing_no_script_is_run(void **state)
 {
     struct health_fixture *f = *state;
-    struct nm_health_script *s = NULL;
+    struct nm_admin_script *s = NULL;
     struct rlimit before, few;
     char path[128];
     int r = -EMFILE, next;
@@ -243,13 +305,13 @@ static void test_if_descriptors_are_missing_no_script_is_run(void **state)
     for (rlim_t n = (rlim_t)next; r < 0; n++) {
         few.rlim_cur = n;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-        r = nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s);
+        r = start(f, path, DEADLINE_USEC, &s);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         assert_true(r == 0 || r == -EMFILE);
         if (r < 0)
             assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     }
-    nm_health_script_free(s);
+    nm_admin_script_free(s);
     fetch_children();
 }
 
@@ -259,6 +321,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_the_output_of_the_script_decides_the_health),
+        TEST(test_the_lines_of_the_output),
+        TEST(test_too_many_arguments),
         TEST(test_a_long_error_of_a_script_is_shortened),
         TEST(test_endless_output_of_a_script_is_read_to_a_limit),
         TEST(test_processes_that_a_script_leaves_behind_are_killed),

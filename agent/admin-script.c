@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See health-script.h. The process is watched through a pidfd, because with SIGCHLD nmd would have to block the signal
+ * See admin-script.h. The process is watched through a pidfd, because with SIGCHLD nmd would have to block the signal
  * and would also reap the children of other modules. The process group is killed while its leader is still a zombie,
  * because the kernel may reuse the group's number after the leader has been reaped.
  */
 
-#include "agent/health-script.h"
+#include "agent/admin-script.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -26,48 +26,63 @@
 #include "util/inherited.h"
 
 /* nmd closes the pipe after this size, and a script that writes more gets SIGPIPE. A health report has one or two
- * lines. */
+ * lines, and the attributes of a node have some dozens. */
 #define OUTPUT_MAX (64 * 1024)
+#define ARGS_MAX 64u
 
-struct nm_health_script {
-    nm_health_script_cb_t cb;
+struct nm_admin_script {
+    nm_admin_script_cb_t cb;
+    void (*line_cb)(const char *line, void *userdata);
     void *userdata;
     pid_t pid; /* pid of the script, also the number of its process group; 0 when reaped */
     int pidfd, output_fd;
     sd_event_source *exit_source, *output_source, *timer_source;
     size_t n_read;
-    char line[sizeof((struct nm_health_verdict *)NULL)->error];
+    char line[NM_ADMIN_SCRIPT_LINE_MAX + 1];
     size_t line_len; /* length of the current line; the rest of a longer line is dropped */
-    struct nm_health_verdict verdict;
+    struct nm_script_verdict verdict;
 };
 
-static void end_line(struct nm_health_script *s)
+/* Keeps the first line that begins with ERROR as printable text, because it is logged and shown. */
+static void note_error(struct nm_script_verdict *v, const char *line)
+{
+    size_t n = 0;
+
+    if (v->error[0] || strncmp(line, "ERROR", 5) != 0)
+        return;
+    for (; line[n] && n < sizeof v->error - 1; n++)
+        v->error[n] = (char)(isprint((unsigned char)line[n]) ? line[n] : '?');
+    v->error[n] = '\0';
+}
+
+static void end_line(struct nm_admin_script *s)
 {
     assert(s);
     s->line[s->line_len] = '\0';
-    if (!s->verdict.error[0] && strncmp(s->line, "ERROR", 5) == 0)
-        memcpy(s->verdict.error, s->line, s->line_len + 1);
+    note_error(&s->verdict, s->line);
+    if (s->line_cb && !s->verdict.timed_out)
+        s->line_cb(s->line, s->userdata);
     s->line_len = 0;
 }
 
-static void take_output(struct nm_health_script *s, const char *text, size_t n)
+static void take_output(struct nm_admin_script *s, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '\n')
             end_line(s);
         else if (s->line_len < sizeof s->line - 1)
-            s->line[s->line_len++] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
+            s->line[s->line_len++] = text[i] ?: '?';
     }
 }
 
-static void close_output(struct nm_health_script *s)
+static void close_output(struct nm_admin_script *s)
 {
     s->output_source = sd_event_source_disable_unref(s->output_source);
     s->output_fd = nm_close(s->output_fd);
 }
 
 /* Reads the available output. */
-static void read_output(struct nm_health_script *s)
+static void read_output(struct nm_admin_script *s)
 {
     char buf[4096];
 
@@ -95,13 +110,13 @@ static int on_output(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-static void kill_group(struct nm_health_script *s)
+static void kill_group(struct nm_admin_script *s)
 {
     if (s->pid > 0)
         (void)kill(-s->pid, SIGKILL);
 }
 
-static void reap(struct nm_health_script *s)
+static void reap(struct nm_admin_script *s)
 {
     siginfo_t info = {0};
 
@@ -117,7 +132,7 @@ static void reap(struct nm_health_script *s)
 
 static int on_exit_of_script(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
-    struct nm_health_script *s = userdata;
+    struct nm_admin_script *s = userdata;
 
     (void)source;
     (void)fd;
@@ -137,7 +152,7 @@ static int on_exit_of_script(sd_event_source *source, int fd, uint32_t revents, 
 
 static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
 {
-    struct nm_health_script *s = userdata;
+    struct nm_admin_script *s = userdata;
 
     (void)source;
     (void)usec;
@@ -195,7 +210,7 @@ static int check_interpreter(const char *path)
 }
 
 /* Checks the path and, if the path is a symbolic link, also the target of the link. */
-int nm_health_script_check(const char *path)
+int nm_admin_script_check(const char *path)
 {
     _cleanup_free_ char *real = realpath(path, NULL);
     struct stat st;
@@ -217,18 +232,23 @@ int nm_health_script_check(const char *path)
 
 /* Starts the script in a session of its own, so that nmd can kill its process group, and so that its autogroup (see
  * sched(7)) doesn't have nmd's priority. */
-static int spawn(const char *path, int output, pid_t *ret_pid)
+static int spawn(const char *path, char *const *args, int output, pid_t *ret_pid)
 {
     static char *const environment[] = {
         (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         (char *)"LANG=C.UTF-8", NULL};
-    char *const argv[] = {(char *)path, NULL};
+    char *argv[ARGS_MAX + 2] = {(char *)path};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     pid_t pid;
     int r;
 
     assert(path && output >= 0);
+    for (size_t i = 0; args && args[i]; i++) {
+        if (i == ARGS_MAX)
+            return -E2BIG;
+        argv[i + 1] = args[i];
+    }
     if (posix_spawn_file_actions_init(&actions) != 0)
         return -ENOMEM;
     if (posix_spawnattr_init(&attributes) != 0) {
@@ -253,7 +273,7 @@ static int spawn(const char *path, int output, pid_t *ret_pid)
     return 0;
 }
 
-static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_usec)
+static int watch(struct nm_admin_script *s, sd_event *event, uint64_t timeout_usec)
 {
     int r = sd_event_add_io(event, &s->output_source, s->output_fd, EPOLLIN, on_output, s);
 
@@ -264,37 +284,37 @@ static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_u
                                        10 * NM_USEC_PER_MSEC, on_timeout, s);
     if (r < 0)
         return r;
-    (void)sd_event_source_set_description(s->output_source, "health script output");
-    (void)sd_event_source_set_description(s->exit_source, "health script exit");
-    (void)sd_event_source_set_description(s->timer_source, "health script timeout");
+    (void)sd_event_source_set_description(s->output_source, "script output");
+    (void)sd_event_source_set_description(s->exit_source, "script exit");
+    (void)sd_event_source_set_description(s->timer_source, "script timeout");
     return 0;
 }
 
 /* Kills and reaps a script whose end can't be watched, so that failed attempts don't leave zombies. The script has
  * hardly begun, so waitpid() returns soon. */
-static void kill_unwatched(struct nm_health_script *s)
+static void kill_unwatched(struct nm_admin_script *s)
 {
     kill_group(s);
     (void)waitpid(s->pid, NULL, 0);
     s->pid = 0;
 }
 
-int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec,
-                         nm_health_script_cb_t cb, void *userdata, struct nm_health_script **ret)
+int nm_admin_script_new(sd_event *event, const struct nm_admin_script_params *p, struct nm_admin_script **ret)
 {
-    _cleanup_(nm_health_script_freep) struct nm_health_script *s = calloc(1, sizeof *s);
+    _cleanup_(nm_admin_script_freep) struct nm_admin_script *s = calloc(1, sizeof *s);
     _cleanup_close_ int write_fd = -EBADF;
     int fds[2], r;
 
-    assert(event && path && timeout_usec > 0);
+    assert(event && p->path && p->timeout_usec > 0);
     if (!s)
         return -ENOMEM;
     s->pidfd = s->output_fd = -EBADF;
-    r = nm_health_script_check(path);
+    r = nm_admin_script_check(p->path);
     if (r < 0)
         return r;
-    s->cb = cb;
-    s->userdata = userdata;
+    s->cb = p->cb;
+    s->line_cb = p->line_cb;
+    s->userdata = p->userdata;
     s->verdict.exit_code = -1;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return -errno;
@@ -303,11 +323,11 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
     /* Set O_NONBLOCK only at nmd's end of the pipe, because the script's own writes must not return EAGAIN. */
     if (fcntl(s->output_fd, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
-    r = spawn(path, write_fd, &s->pid);
+    r = spawn(p->path, p->args, write_fd, &s->pid);
     if (r < 0)
         return r;
     s->pidfd = pidfd_open(s->pid, 0);
-    r = s->pidfd < 0 ? -errno : watch(s, event, timeout_usec);
+    r = s->pidfd < 0 ? -errno : watch(s, event, p->timeout_usec);
     if (r < 0) {
         kill_unwatched(s);
         return r;
@@ -316,12 +336,12 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
     return 0;
 }
 
-bool nm_health_script_is_running(const struct nm_health_script *s)
+bool nm_admin_script_is_running(const struct nm_admin_script *s)
 {
     return s->pid > 0;
 }
 
-struct nm_health_script *nm_health_script_free(struct nm_health_script *s)
+struct nm_admin_script *nm_admin_script_free(struct nm_admin_script *s)
 {
     if (!s)
         return NULL;
