@@ -339,6 +339,47 @@ static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
     print_why(f, u, "unhealthy");
 }
 
+static void print_set(FILE *f, const json_t *set)
+{
+    const char *name;
+    char text[300];
+    json_t *value;
+    size_t i;
+
+    if (json_array_size(set) + json_object_size(set) == 0)
+        fprintf(f, "%s", set && !json_is_null(set) ? "none" : "not known yet");
+    json_array_foreach(set, i, value) {
+        (void)snprintf(text, sizeof text, "%s%s", i > 0 ? ", " : "", json_string_value(value));
+        fprintf(f, "%s", nm_term_clean(text));
+    }
+    i = 0;
+    json_object_foreach((json_t *)(uintptr_t)set, name, value) {
+        (void)snprintf(text, sizeof text, "%s%s=%s", i++ > 0 ? ", " : "", name, json_string_value(value));
+        fprintf(f, "%s", nm_term_clean(text));
+    }
+}
+
+/* Prints the labels or the attributes that the node reports to the cluster, and whether the cluster accepts them.
+ * label: also the name of the member with them. */
+static void print_described(FILE *f, const struct nm_term *term, const json_t *d, const char *label)
+{
+    const char *state = nm_json_str(d, "state");
+    const bool is_good = nm_streq(state, "accepted");
+    const enum nm_style style = is_good ? NM_STYLE_GOOD : NM_STYLE_WARN;
+
+    if (!json_is_object(d))
+        return;
+    print_label(f, term, label);
+    print_set(f, nm_json_at(d, label));
+    fprintf(f, "; %s%s%s\n", nm_term_on(term, style),
+            is_good                       ? "accepted by the cluster"
+            : nm_streq(state, "refused") ? "refused by the cluster"
+                                          : "not accepted by the cluster yet",
+            nm_term_off(term, style));
+    print_why(f, d, "refusal");
+    print_why(f, d, "trouble");
+}
+
 static void print_drain(FILE *f, const struct nm_term *term, const json_t *node)
 {
     uint64_t now = nm_realtime_usec(), deadline = nm_json_u64(node, "drain_deadline_usec");
@@ -390,6 +431,8 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     }
     print_upstream(f, term, nm_json_at(status, "upstream"));
     print_size(f, status);
+    print_described(f, term, nm_json_at(status, "upstream.node_labels"), "labels");
+    print_described(f, term, nm_json_at(status, "upstream.node_attributes"), "attributes");
     nm_masters_print(f, term, nm_json_at(status, "upstream.masters"));
     nm_log_uploads_print(f, term, nm_json_at(status, "upstream.logs"));
 }

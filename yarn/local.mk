@@ -15,6 +15,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h \
 	%D%/yarn-connect.c \
+	%D%/yarn-labels.c \
 	%D%/yarn-requests.c \
 	%D%/yarn-logs.c \
 	%D%/yarn-rest.c \
@@ -48,6 +49,9 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/suggestions.c %D%/conf/suggestions.h \
 	%D%/conf/trackers.c \
 	%D%/conf/value.c \
+	%D%/labels/descriptor-report.c %D%/labels/descriptor-report.h \
+	%D%/labels/descriptors.c %D%/labels/descriptors.h \
+	%D%/labels/provider.c %D%/labels/provider.h \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \
 	%D%/launch/certificates.c \

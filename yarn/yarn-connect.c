@@ -88,9 +88,15 @@ static void on_own_name(const struct nm_resolved *own, void *userdata)
 int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_yarn *y = userdata;
+    uint64_t wait_usec = nm_yarn_labels_wait_usec(y);
     int r = 0;
 
     (void)source, (void)usec;
+    if (wait_usec > 0) {
+        nm_yarn_step_delay(y, wait_usec);
+        return 0;
+    }
+    y->labels_since_usec = 0;
     y->due_usec = 0;
     if (y->step.reconnect)
         y->client = nm_hadoop_client_free(y->client);

@@ -60,6 +60,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
     if (!accept_answer(y, error, why))
         return;
     start_heartbeats(y, (const Yarn__RegisterResponse *)answer);
+    nm_yarn_labels_registered(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_step_take(
         y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_jitter()));
 }
@@ -67,6 +68,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
 static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
 {
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
+        nm_yarn_labels_answered(y, answer);
         /* If the heartbeat was sent twice, this may be the answer to the first one, which may have contained fewer
          * reports. */
         if (!y->repeats) {
@@ -193,6 +195,8 @@ static int send_registration(struct nm_yarn *y)
     if (r == 0 && y->services->logs)
         r = nm_yarn_logs_report_all(y->services->logs, &a, &request);
     if (r == 0)
+        r = nm_yarn_labels_register(y, &a, &request);
+    if (r == 0)
         r = call(y, "registerNodeManager", &request.base, &yarn__register_response__descriptor, on_registered);
     nm_arena_done(&a);
     return r;
@@ -225,6 +229,8 @@ static int send_heartbeat(struct nm_yarn *y)
     r = nm_yarn_node_report(y->services->node, &a, &y->report.status);
     if (r == 0 && y->services->logs)
         r = nm_yarn_logs_report(y->services->logs, &a, &request);
+    if (r == 0)
+        r = nm_yarn_labels_beat(y, &a, &request);
     if (r == 0)
         r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_heartbeat);
     nm_arena_done(&a);

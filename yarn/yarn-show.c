@@ -105,18 +105,27 @@ static void write_record(const struct nm_yarn *y, const struct nm_metric_writer 
 
 /* ---- functions of the upstream -------------------------------------------------------------- */
 
+static json_t *show_masters(const struct nm_yarn *y, const struct nm_caller *who, bool with_users)
+{
+    struct nm_yarn_viewer l = {y->manager, who};
+
+    if (!y->services->proxy)
+        return json_null();
+    return add_record(y, nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users));
+}
+
 static json_t *show_details(void *userdata, const struct nm_caller *who, bool with_users)
 {
     const struct nm_yarn *y = userdata;
-    struct nm_yarn_viewer l = {y->manager, who};
-
+    json_t *details = json_object();
     json_t *logs = y->services->logs ? nm_yarn_logs_to_json(y->services->logs, with_users) : json_null();
 
-    if (!y->services->proxy)
-        return json_pack("{s:n, s:o}", "masters", "logs", logs);
-    return json_pack("{s:o, s:o}", "masters",
-                     add_record(y, nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users)), "logs",
-                     logs);
+    if (json_object_set_new(details, "logs", logs) == 0 &&
+        json_object_set_new(details, "masters", show_masters(y, who, with_users)) == 0 &&
+        nm_yarn_labels_show(y, details) == 0)
+        return details;
+    json_decref(details);
+    return NULL;
 }
 
 static void write_metrics(void *userdata, const struct nm_metric_writer *w)

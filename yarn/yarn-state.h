@@ -12,6 +12,8 @@
 #include "rpc/hadoop/client.h"
 #include "yarn/node-services.h"
 #include "yarn/heartbeat.h"
+#include "yarn/labels/descriptor-report.h"
+#include "yarn/labels/provider.h"
 #include "yarn/resolve.h"
 #include "yarn/state.h"
 #include "yarn/yarn.h"
@@ -25,6 +27,13 @@ struct nm_yarn_size {
     bool sized; /* these three members: as in nm_yarn_state */
     int64_t memory_mib;
     int32_t vcores;
+};
+
+/* The labels or the attributes of the node. */
+struct nm_yarn_described {
+    struct nm_yarn_provider *provider; /* NULL: the cluster's files name none */
+    struct nm_yarn_descriptor_report report;
+    char trouble[300]; /* the trouble of the provider that was last logged */
 };
 
 struct nm_yarn {
@@ -63,6 +72,8 @@ struct nm_yarn {
     unsigned tracker;  /* number of changes to another ResourceManager; selects the ResourceManager to try next */
     bool well, troubled; /* the state of the connection that was last logged; both false before the first log message */
     uint64_t sent_usec, heartbeat_usec;
+    struct nm_yarn_described described[NM_YARN_N_DESCRIPTOR_KINDS];
+    uint64_t labels_since_usec; /* when the first runs of the providers began; 0 after the first step */
     struct nm_upstream shown;
 
     void (*on_unregistered)(void *userdata);
@@ -112,6 +123,24 @@ void nm_yarn_size_load(struct nm_yarn *y);
  * configured size. */
 void nm_yarn_size_drop(struct nm_yarn *y);
 
+/* ---- yarn-labels.c ---- */
+int nm_yarn_labels_check(const struct nm_yarn_settings *settings, struct nm_refusals *refusals);
+/* Starts the providers. on_change: see struct nm_yarn_provider_params; userdata: the node. */
+int nm_yarn_labels_new(struct nm_yarn *y, void (*on_change)(void *userdata), char **ret_message);
+void nm_yarn_labels_done(struct nm_yarn *y);
+/* Reports new problems of the providers, and their ends. */
+void nm_yarn_labels_report_troubles(struct nm_yarn *y);
+/* Returns for how long the first registration must wait for the providers' first sets. */
+uint64_t nm_yarn_labels_wait_usec(const struct nm_yarn *y);
+/* Set the fields of the request, in memory of the arena. */
+int nm_yarn_labels_register(struct nm_yarn *y, struct nm_arena *arena, Yarn__RegisterRequest *request);
+int nm_yarn_labels_beat(struct nm_yarn *y, struct nm_arena *arena, Yarn__HeartbeatRequest *request);
+/* Handle the answer to such a request. */
+void nm_yarn_labels_registered(struct nm_yarn *y, const Yarn__RegisterResponse *answer);
+void nm_yarn_labels_answered(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer);
+/* Adds the members node_labels and node_attributes to the details of the upstream. Returns -ENOMEM on failure. */
+int nm_yarn_labels_show(const struct nm_yarn *y, json_t *details);
+
 /* ---- yarn-steps.c ---- */
 /* Returns a random number. It varies waiting times, so that the nodes of a cluster don't act at the same time. */
 uint32_t nm_yarn_jitter(void);
@@ -120,6 +149,11 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step);
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why);
 /* Requests an early heartbeat, because the ResourceManager needs to be informed of a change. userdata: the node. */
 void nm_yarn_step_on_change(void *userdata);
+/* Starts the due step after `after_usec`. */
+void nm_yarn_step_delay(struct nm_yarn *y, uint64_t after_usec);
+/* Handles a change of a provider: ends the wait of the first registration, or sends a heartbeat with the change.
+ * userdata: the node. */
+void nm_yarn_step_on_labels(void *userdata);
 
 /* ---- yarn-requests.c ---- */
 /* Sends the due request on the existing connection. */

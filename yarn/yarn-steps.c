@@ -23,6 +23,11 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_ONESHOT);
 }
 
+void nm_yarn_step_delay(struct nm_yarn *y, uint64_t after_usec)
+{
+    set_timer(y, after_usec);
+}
+
 /* Makes a heartbeat due earlier if the ResourceManager needs to be informed of a change. A retry keeps its time,
  * because an overloaded ResourceManager must not get more requests. */
 static void advance_heartbeat(struct nm_yarn *y)
@@ -42,6 +47,17 @@ void nm_yarn_step_on_change(void *userdata)
 
     y->has_change = true;
     advance_heartbeat(y);
+}
+
+void nm_yarn_step_on_labels(void *userdata)
+{
+    struct nm_yarn *y = userdata;
+
+    nm_yarn_labels_report_troubles(y);
+    if (y->labels_since_usec == 0)
+        nm_yarn_step_on_change(y);
+    else if (nm_yarn_labels_wait_usec(y) == 0)
+        nm_yarn_step_delay(y, 0);
 }
 
 /* Stops all steps after the ResourceManager has told the node to leave the cluster. Ends the cluster's containers,

@@ -125,6 +125,8 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
         check_web(p, may_be_ours);
     if (r == 0)
         r = nm_yarn_listeners_check(p->settings, p->http_address, p->report_cb, &refusals);
+    if (r == 0)
+        r = nm_yarn_labels_check(p->settings, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
@@ -177,6 +179,8 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     if (r >= 0)
         r = host_containers(y, p, ret_message);
     if (r >= 0)
+        r = nm_yarn_labels_new(y, nm_yarn_step_on_labels, ret_message);
+    if (r >= 0)
         r = nm_manager_subscribe(p->manager, on_event, y, &y->subscription);
     if (r < 0)
         return r;
@@ -198,6 +202,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     nm_resolve_free(y->resolve);
     nm_hadoop_client_free(y->client);
     sd_event_source_disable_unref(y->timer);
+    nm_yarn_labels_done(y);
     nm_yarn_services_free(y->services);
     nm_close(y->web_fd);
     sd_event_unref(y->event);

@@ -24,7 +24,8 @@
 
 static int start(struct health_fixture *f, const char *path, uint64_t timeout_usec, struct nm_admin_script **ret)
 {
-    const struct nm_admin_script_params p = {.path = path, .timeout_usec = timeout_usec, .cb = on_verdict, .userdata = f};
+    const struct nm_admin_script_params p = {.path = path, .timeout_usec = timeout_usec, .cb = on_verdict,
+                                             .userdata = f};
 
     return nm_admin_script_new(f->event, &p, ret);
 }

@@ -44,6 +44,22 @@ static Yarn__MasterKey make_key(int32_t id, uint8_t *bytes)
     return m;
 }
 
+static void take_labels(struct tracker_fixture *w, const Yarn__NodeLabels *l, const Yarn__NodeAttributes *a)
+{
+    w->n_labels += l != NULL;
+    w->n_attributes += a != NULL;
+    if (l)
+        w->labels[0] = '\0';
+    if (a)
+        w->attributes[0] = '\0';
+    for (size_t i = 0; l && i < l->n_labels; i++)
+        (void)snprintf(w->labels + strlen(w->labels), sizeof w->labels - strlen(w->labels), "%s ", l->labels[i]->name);
+    for (size_t i = 0; a && i < a->n_attributes; i++)
+        (void)snprintf(w->attributes + strlen(w->attributes), sizeof w->attributes - strlen(w->attributes),
+                       "%s/%s=%s ", a->attributes[i]->key->prefix, a->attributes[i]->key->name,
+                       a->attributes[i]->value);
+}
+
 static void on_register(struct nm_hadoop_call *call, void *userdata)
 {
     const Yarn__RegisterRequest *request = (const Yarn__RegisterRequest *)nm_hadoop_call_request(call);
@@ -54,6 +70,11 @@ static void on_register(struct nm_hadoop_call *call, void *userdata)
     struct tracker_fixture *w = userdata;
 
     w->registrations++;
+    take_labels(w, request->labels, request->attributes);
+    m.has_labels_accepted = m.has_attributes_accepted = 1;
+    m.labels_accepted = request->labels && !w->refuses_labels;
+    m.attributes_accepted = request->attributes && !w->refuses_labels;
+    m.diagnostics = (char *)(uintptr_t)w->why;
     w->http_port = request->http_port;
     w->offered_mib = (int32_t)request->resource->memory;
     w->n_containers = request->n_containers;
@@ -94,7 +115,11 @@ static void on_heartbeat(struct nm_hadoop_call *call, void *userdata)
     (void)snprintf(w->health, sizeof w->health, "%s", request->status->health->report);
     m.has_action = !w->no_action;
     m.action = w->action;
-    m.diagnostics = (char *)(uintptr_t)(w->action == YARN__ACTION__NORMAL ? "" : "You know why.");
+    m.diagnostics = (char *)(uintptr_t)(w->action == YARN__ACTION__NORMAL ? w->why ?: "" : "You know why.");
+    take_labels(w, request->labels, request->attributes);
+    m.has_labels_accepted = m.has_attributes_accepted = 1;
+    m.labels_accepted = request->labels && !w->refuses_labels;
+    m.attributes_accepted = request->attributes && !w->refuses_labels;
     w->action = YARN__ACTION__NORMAL;
     m.has_response_id = m.has_next_msec = 1;
     m.response_id = request->status->response_id + !w->old_number;

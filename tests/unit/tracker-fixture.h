@@ -28,6 +28,8 @@ struct tracker_fixture {
     int32_t queue_limit;  /* limit of the node's queue; -1: no limit */
     int32_t memory_mib;   /* size that the answer sets for the node; 0: the size that the node reports */
     void (*add_actions)(Yarn__HeartbeatResponse *m); /* modifies the next answer to a heartbeat, once; may be NULL */
+    bool refuses_labels;        /* refuses labels and attributes, with this reason: */
+    const char *why;            /* NULL: no reason */
     struct nm_hadoop_call *held;
     /* numbers of requests that the node has made, and the contents of its last requests */
     unsigned registrations, beats, unregistrations;
@@ -35,6 +37,8 @@ struct tracker_fixture {
     int32_t wait_queue_length; /* queue length in the last heartbeat */
     size_t n_containers, n_applications;
     char node_host[64], health[200];
+    char labels[200], attributes[400]; /* the newest reported sets, as "NAME " or "PREFIX/NAME=VALUE "; "" if empty */
+    unsigned n_labels, n_attributes;   /* numbers of requests that contained them */
     bool healthy;
     int32_t container_state, exit_status; /* state of the first container in the last heartbeat */
 };

@@ -15,6 +15,8 @@
 #define REMOTE_LOGS "yarn.nodemanager.remote-app-log-dir"
 #define UPLOADS "yarn.nodemanager.log-aggregation."
 #define LOG_POLICIES "org.apache.hadoop.yarn.server.nodemanager.containermanager.logaggregation."
+#define LABELS NM_YARN_LABELS_PREFIX
+#define ATTRIBUTES NM_YARN_ATTRIBUTES_PREFIX
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_key nm_yarn_keys[] = {
@@ -135,6 +137,50 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {HEALTH "script.timeout-ms", NM_YARN_MSEC, FIELD(health_timeout_usec), "${" HEALTH "timeout-ms}",
      RANGE(100, HOUR_MSEC), .meaning = "Maximum duration of one run of the health script, if nmd.conf doesn't set "
                                        "[health] timeout."},
+    {LABELS "provider", NM_YARN_TEXT, FIELD(labels.provider), "",
+     .meaning = "Source of the node's label, which the node reports to the ResourceManager. config: "
+                "the property provider.configured-node-partition. script: the output of a script. "
+                "Empty: only the ResourceManager knows the label."},
+    {NM_YARN_LABELS_VALUE, NM_YARN_TEXT, FIELD(labels.value), "",
+     .meaning = "The label, if the provider is config. The file is read again at provider.fetch- "
+                "interval-ms. Empty: none."},
+    {LABELS "provider.script.path", NM_YARN_TEXT, FIELD(labels.script), "",
+     .meaning = "Script that prints a line NODE_PARTITION:LABEL, if the provider is script. Only root "
+                "and nmd's user may be able to change it."},
+    {LABELS "provider.script.opts", NM_YARN_LIST, FIELD(labels.script_args), "",
+     .meaning = "Arguments of the script."},
+    {LABELS "provider.fetch-interval-ms", NM_YARN_NUMBER, FIELD(labels.interval_msec), "600000",
+     RANGE(-1, 24 * HOUR_MSEC),
+     .meaning = "Milliseconds between two runs of the script, or between two readings of the file; at "
+                "least one second. -1: only once."},
+    {LABELS "provider.fetch-timeout-ms", NM_YARN_NUMBER, FIELD(labels.timeout_msec), "1200000",
+     RANGE(100, HOUR_MSEC),
+     .meaning = "Milliseconds after which the script is killed."},
+    {LABELS "resync-interval-ms", NM_YARN_NUMBER, FIELD(labels.resync_msec), "120000",
+     RANGE(0, 24 * HOUR_MSEC),
+     .meaning = "Milliseconds after which an unchanged label is reported again."},
+    {ATTRIBUTES "provider", NM_YARN_TEXT, FIELD(attributes.provider), "",
+     .meaning = "Source of the node's attributes, which the node reports to the ResourceManager. "
+                "config: the property provider.configured-node-attributes. script: the output of a "
+                "script. Empty: the node reports no attributes."},
+    {NM_YARN_ATTRIBUTES_VALUE, NM_YARN_TEXT, FIELD(attributes.value), "",
+     .meaning = "The attributes, if the provider is config: NAME,STRING,VALUE, separated by colons. "
+                "The file is read again at provider.fetch-interval-ms. Empty: none."},
+    {ATTRIBUTES "provider.script.path", NM_YARN_TEXT, FIELD(attributes.script), "",
+     .meaning = "Script that prints a line NODE_ATTRIBUTE:NAME,STRING,VALUE for each attribute, if "
+                "the provider is script. Only root and nmd's user may be able to change it."},
+    {ATTRIBUTES "provider.script.opts", NM_YARN_LIST, FIELD(attributes.script_args), "",
+     .meaning = "Arguments of the script."},
+    {ATTRIBUTES "provider.fetch-interval-ms", NM_YARN_NUMBER, FIELD(attributes.interval_msec), "600000",
+     RANGE(-1, 24 * HOUR_MSEC),
+     .meaning = "Milliseconds between two runs of the script, or between two readings of the file; at "
+                "least one second. -1: only once."},
+    {ATTRIBUTES "provider.fetch-timeout-ms", NM_YARN_NUMBER, FIELD(attributes.timeout_msec), "1200000",
+     RANGE(100, HOUR_MSEC),
+     .meaning = "Milliseconds after which the script is killed."},
+    {ATTRIBUTES "resync-interval-ms", NM_YARN_NUMBER, FIELD(attributes.resync_msec), "120000",
+     RANGE(0, 24 * HOUR_MSEC),
+     .meaning = "Milliseconds after which an unchanged set of attributes is reported again."},
     {"yarn.nodemanager.recovery.enabled", NM_YARN_BOOL, FIELD(recovery), "false",
      .meaning = "If recovery.supervised is also true, nmd is restarted after it exits, and therefore doesn't "
                 "unregister the node."},

@@ -42,6 +42,19 @@ struct nm_yarn_variable {
     char *source;       /* the file that set the property */
 };
 
+/* The properties of a provider of the node's labels or attributes (yarn/labels/provider.h). */
+#define NM_YARN_LABELS_PREFIX "yarn.nodemanager.node-labels."
+#define NM_YARN_LABELS_VALUE NM_YARN_LABELS_PREFIX "provider.configured-node-partition"
+#define NM_YARN_ATTRIBUTES_PREFIX "yarn.nodemanager.node-attributes."
+#define NM_YARN_ATTRIBUTES_VALUE NM_YARN_ATTRIBUTES_PREFIX "provider.configured-node-attributes"
+struct nm_yarn_provider_settings {
+    char *provider;        /* "config" or "script"; "": no provider */
+    char *value, *script;  /* the configured set; the path of the script */
+    char **script_args;
+    int64_t interval_msec; /* -1: only once */
+    int64_t timeout_msec, resync_msec;
+};
+
 /* The contents of container-executor.cfg (executor.h). */
 struct nm_yarn_executor {
     char *file;     /* NULL: the file doesn't exist, so all accounts may run containers */
@@ -128,6 +141,8 @@ struct nm_yarn_settings {
     int64_t stderr_tail_bytes;
     char *stderr_pattern;
     bool debug_info;
+
+    struct nm_yarn_provider_settings labels, attributes;
 
     int64_t shuffle_port, shuffle_max_connections;
     bool shuffle_drops_cache;

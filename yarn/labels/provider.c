@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See provider.h. One timer starts the runs. A run of a script collects its lines in `output`, which becomes the set
+ * when the script has ended well. */
+
+#include "yarn/labels/provider.h"
+
+#include <assert.h>
+#include <strings.h>
+#include <time.h>
+
+#include "agent/admin-script.h"
+#include "yarn/conf/settings.h"
+
+/* Shortest time between two runs, so that a mistaken interval doesn't keep the node busy. */
+#define INTERVAL_MIN_USEC NM_USEC_PER_SEC
+#define TROUBLE_SIZE 300
+
+struct nm_yarn_provider {
+    enum nm_yarn_descriptor_kind kind;
+    const struct nm_yarn_provider_settings *settings;
+    const char *dir;
+    void (*on_change)(void *userdata);
+    void *userdata;
+    sd_event *event;
+    sd_event_source *timer;
+    struct nm_admin_script *script;
+    bool of_script, has_set, waits;
+    struct nm_yarn_descriptors set;
+    struct nm_yarn_descriptors output; /* of the run in progress */
+    char *invalid;                     /* why the output of the run in progress is invalid; NULL: it is valid */
+    char trouble[TROUBLE_SIZE];
+};
+
+static const struct {
+    const char *provider, *value, *path, *interval;
+} names[NM_YARN_N_DESCRIPTOR_KINDS] = {
+    [NM_YARN_LABEL] = {NM_YARN_LABELS_PREFIX "provider", NM_YARN_LABELS_VALUE,
+                       NM_YARN_LABELS_PREFIX "provider.script.path",
+                       NM_YARN_LABELS_PREFIX "provider.fetch-interval-ms"},
+    [NM_YARN_ATTRIBUTE] = {NM_YARN_ATTRIBUTES_PREFIX "provider", NM_YARN_ATTRIBUTES_VALUE,
+                           NM_YARN_ATTRIBUTES_PREFIX "provider.script.path",
+                           NM_YARN_ATTRIBUTES_PREFIX "provider.fetch-interval-ms"},
+};
+
+/* ---- settings ----------------------------------------------------------------------------- */
+
+bool nm_yarn_provider_is_wanted(const struct nm_yarn_provider_settings *s)
+{
+    return *s->provider;
+}
+
+static bool is_script(const struct nm_yarn_provider_settings *s)
+{
+    return strcasecmp(s->provider, "script") == 0;
+}
+
+static int check_script(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+                        char **ret_message)
+{
+    char shown[120];
+    int r = *s->script == '/' ? nm_admin_script_check(s->script) : -ENOENT;
+
+    if (r >= 0 || r == -ENOMEM)
+        return NM_MIN(r, 0);
+    return nm_fail(ret_message, r, "%s = '%s': %s", names[kind].path,
+                   nm_yarn_conf_printable(s->script, shown, sizeof shown),
+                   *s->script != '/' ? "must be the absolute path of a script, because the provider is 'script'"
+                   : r == -EPERM     ? "users other than root can change this script, so nmd doesn't run it"
+                                     : strerror(-r));
+}
+
+static int check_value(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s, char **ret_message)
+{
+    struct nm_yarn_descriptors set = {};
+    _cleanup_free_ char *why = NULL;
+    char shown[300];
+    int r = nm_yarn_descriptors_read(kind, s->value, &set, &why);
+
+    nm_yarn_descriptors_done(&set);
+    return r != -EINVAL ? r
+                        : nm_fail(ret_message, r, "%s: %s", names[kind].value,
+                                  nm_yarn_conf_printable(why ?: "invalid", shown, sizeof shown));
+}
+
+int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+                           char **ret_message)
+{
+    char shown[120];
+
+    if (!nm_yarn_provider_is_wanted(s))
+        return 0;
+    if (s->interval_msec == 0)
+        return nm_fail(ret_message, -EINVAL, "%s = 0: must be positive, or -1 for one run only", names[kind].interval);
+    if (is_script(s))
+        return check_script(kind, s, ret_message);
+    if (strcasecmp(s->provider, "config") == 0)
+        return check_value(kind, s, ret_message);
+    return nm_fail(ret_message, -EOPNOTSUPP, "%s = '%s': must be config or script; nmd can't run a provider written in "
+                                             "Java", names[kind].provider,
+                   nm_yarn_conf_printable(s->provider, shown, sizeof shown));
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
+/* Ends a run. set: its set, which is taken over; NULL: the run has failed, and `trouble` says why. */
+static void end_run(struct nm_yarn_provider *p, struct nm_yarn_descriptors *set, const char *trouble)
+{
+    const bool is_new = set && (!p->has_set || !nm_yarn_descriptors_equal(set, &p->set));
+    const bool has_changed = is_new || p->waits || !nm_streq(trouble, p->trouble);
+
+    if (is_new) {
+        nm_yarn_descriptors_done(&p->set);
+        p->set = *set;
+        *set = (struct nm_yarn_descriptors){};
+        p->has_set = true;
+    }
+    p->waits = false;
+    (void)snprintf(p->trouble, sizeof p->trouble, "%s", trouble);
+    if (has_changed && p->on_change)
+        p->on_change(p->userdata);
+}
+
+nm_printf(2, 3) static void fail_run(struct nm_yarn_provider *p, const char *format, ...)
+{
+    char text[TROUBLE_SIZE], clean[TROUBLE_SIZE];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    end_run(p, NULL, nm_yarn_conf_printable(text, clean, sizeof clean));
+}
+
+static void on_line(const char *line, void *userdata)
+{
+    struct nm_yarn_provider *p = userdata;
+    int r;
+
+    if (p->invalid)
+        return;
+    r = nm_yarn_descriptors_add_line(p->kind, line, &p->output, &p->invalid);
+    if (r < 0 && !p->invalid)
+        p->invalid = strdup(strerror(-r));
+}
+
+static void begin_output(struct nm_yarn_provider *p)
+{
+    nm_yarn_descriptors_done(&p->output);
+    free(STEAL_PTR(p->invalid));
+}
+
+static void on_verdict(const struct nm_script_verdict *v, void *userdata)
+{
+    struct nm_yarn_provider *p = userdata;
+    int r = 0;
+
+    if (v->timed_out) {
+        if (!v->has_ended)
+            fail_run(p, "the script %s did not end in time", p->settings->script);
+        return;
+    }
+    if (v->exit_signal)
+        fail_run(p, "the script %s was killed by signal %d", p->settings->script, v->exit_signal);
+    else if (v->exit_code != 0)
+        fail_run(p, "the script %s exited with status %d", p->settings->script, v->exit_code);
+    else if (p->invalid || (r = nm_yarn_descriptors_finish(p->kind, &p->output, &p->invalid)) < 0)
+        fail_run(p, "the output of the script %s is invalid: %s", p->settings->script,
+                 p->invalid ?: strerror(r < 0 ? -r : ENOMEM));
+    else
+        end_run(p, &p->output, "");
+    begin_output(p);
+}
+
+static void run_script(struct nm_yarn_provider *p)
+{
+    const struct nm_admin_script_params params = {
+        .path = p->settings->script, .args = p->settings->script_args,
+        .timeout_usec = (uint64_t)p->settings->timeout_msec * NM_USEC_PER_MSEC, .cb = on_verdict, .line_cb = on_line,
+        .userdata = p};
+    int r;
+
+    if (p->script && nm_admin_script_is_running(p->script))
+        return;
+    p->script = nm_admin_script_free(p->script);
+    begin_output(p);
+    r = nm_admin_script_new(p->event, &params, &p->script);
+    if (r < 0)
+        fail_run(p, "the script %s can't be run: %s", p->settings->script,
+                 r == -EPERM ? "users other than root can change it" : strerror(-r));
+}
+
+static void take_value(struct nm_yarn_provider *p, const char *text)
+{
+    struct nm_yarn_descriptors set = {};
+    _cleanup_free_ char *why = NULL;
+    int r = nm_yarn_descriptors_read(p->kind, text, &set, &why);
+
+    if (r < 0)
+        fail_run(p, "%s: %s", names[p->kind].value, why ?: strerror(-r));
+    else
+        end_run(p, &set, "");
+    nm_yarn_descriptors_done(&set);
+}
+
+/* Reads the property again, as Hadoop's NodeManager does, so that a change of the file needs no restart. Other
+ * properties keep their values. */
+static void read_again(struct nm_yarn_provider *p)
+{
+    _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    _cleanup_free_ char *message = NULL, *text = NULL;
+    int r = nm_yarn_settings_new_conf(&c);
+
+    if (r == 0)
+        r = nm_yarn_conf_read_dir(c, p->dir, &refusals, &message);
+    if (r == 0 && !refusals.text)
+        r = nm_yarn_conf_expand_or_report(c, names[p->kind].value, &text, &message);
+    if (r < 0 || refusals.text)
+        fail_run(p, "%s", message ?: refusals.text ?: strerror(-r));
+    else
+        take_value(p, text);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn_provider *p = userdata;
+    int r;
+
+    (void)usec;
+    if (p->of_script)
+        run_script(p);
+    else
+        read_again(p);
+    if (p->settings->interval_msec < 0)
+        return 0;
+    r = sd_event_source_set_time_relative(
+        source, NM_MAX((uint64_t)p->settings->interval_msec * NM_USEC_PER_MSEC, INTERVAL_MIN_USEC));
+    return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* ---- life cycle --------------------------------------------------------------------------- */
+
+/* Makes the timer. The first run of a script begins in the next turn of the event loop. A configured set is known
+ * already, and is read again after the interval. */
+static int start(struct nm_yarn_provider *p)
+{
+    const int64_t interval_msec = p->settings->interval_msec;
+    uint64_t first_usec = p->of_script ? 0 : NM_MAX((uint64_t)interval_msec * NM_USEC_PER_MSEC, INTERVAL_MIN_USEC);
+    int r;
+
+    if (!p->of_script && (interval_msec < 0 || !p->dir))
+        return 0;
+    r = sd_event_add_time_relative(p->event, &p->timer, CLOCK_BOOTTIME, first_usec, 10 * NM_USEC_PER_MSEC, on_timer, p);
+    return NM_MIN(r, 0);
+}
+
+int nm_yarn_provider_new(const struct nm_yarn_provider_params *params, struct nm_yarn_provider **ret,
+                         char **ret_message)
+{
+    _cleanup_(nm_yarn_provider_freep) struct nm_yarn_provider *p = NULL;
+    int r = nm_yarn_provider_check(params->kind, params->settings, ret_message);
+
+    if (r < 0)
+        return r;
+    p = calloc(1, sizeof *p);
+    if (!p)
+        return -ENOMEM;
+    p->event = sd_event_ref(params->event);
+    p->kind = params->kind;
+    p->settings = params->settings;
+    p->dir = params->dir;
+    p->of_script = is_script(params->settings);
+    p->waits = true;
+    if (!p->of_script)
+        take_value(p, p->settings->value);
+    p->on_change = params->on_change;
+    p->userdata = params->userdata;
+    r = start(p);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(p);
+    return 0;
+}
+
+struct nm_yarn_provider *nm_yarn_provider_free(struct nm_yarn_provider *p)
+{
+    if (!p)
+        return NULL;
+    nm_admin_script_free(p->script);
+    sd_event_source_disable_unref(p->timer);
+    begin_output(p);
+    nm_yarn_descriptors_done(&p->set);
+    sd_event_unref(p->event);
+    free(p);
+    return NULL;
+}
+
+const struct nm_yarn_descriptors *nm_yarn_provider_get(const struct nm_yarn_provider *p)
+{
+    return p->has_set ? &p->set : NULL;
+}
+
+bool nm_yarn_provider_is_waiting(const struct nm_yarn_provider *p)
+{
+    return p->waits;
+}
+
+const char *nm_yarn_provider_trouble(const struct nm_yarn_provider *p)
+{
+    return p->trouble;
+}
+
+const char *nm_yarn_provider_name(const struct nm_yarn_provider *p)
+{
+    return p->of_script ? "script" : "config";
+}

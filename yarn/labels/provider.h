@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A provider of the node's labels or attributes, as Hadoop calls it: a property of the cluster's files ("config"), or a
+ * script of the operator ("script"). Both are read at an interval. The script runs as the health script does
+ * (agent/admin-script.h), also as nmd's own user.
+ *
+ * A set that can't be read changes nothing: the provider keeps the set before, and gives the reason. A script that
+ * times out, that ends with another status than 0 or that prints an invalid line has no set. Hadoop's NodeManager
+ * begins with an empty set if the first run fails, which removes the labels that the ResourceManager knows. Here there
+ * is no set until the first success, and the node then reports none.
+ */
+
+#include <systemd/sd-event.h>
+
+#include "yarn/conf/properties.h"
+#include "yarn/labels/descriptors.h"
+
+struct nm_yarn_provider;
+
+struct nm_yarn_provider_params {
+    sd_event *event;
+    enum nm_yarn_descriptor_kind kind;
+    const struct nm_yarn_provider_settings *settings;
+    const char *dir; /* directory of the cluster's files; NULL: the files aren't read again */
+    /* Called from the event loop if the set or the trouble has changed, and when the first run has ended. */
+    void (*on_change)(void *userdata);
+    void *userdata;
+};
+
+/* Returns whether the cluster's files name a provider. Without one, only the ResourceManager knows the labels. */
+bool nm_yarn_provider_is_wanted(const struct nm_yarn_provider_settings *s);
+/* Checks the settings: the provider's kind, the configured set, and whether the script can be run. On failure,
+ * *ret_message is a sentence with the property. */
+int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+                           char **ret_message);
+/* Checks the settings and starts the provider. A configured set is known at once. */
+int nm_yarn_provider_new(const struct nm_yarn_provider_params *params, struct nm_yarn_provider **ret,
+                         char **ret_message);
+struct nm_yarn_provider *nm_yarn_provider_free(struct nm_yarn_provider *p);
+NM_DEFINE_CLEANUP(struct nm_yarn_provider *, nm_yarn_provider_free)
+
+/* Returns the current set; NULL: no set is known yet. The result is valid until control returns to the event loop. */
+const struct nm_yarn_descriptors *nm_yarn_provider_get(const struct nm_yarn_provider *p);
+/* Returns true until the first run has ended. */
+bool nm_yarn_provider_is_waiting(const struct nm_yarn_provider *p);
+/* Returns why the newest run has no set; "" if it has one. The text is printable. */
+const char *nm_yarn_provider_trouble(const struct nm_yarn_provider *p);
+/* Returns "config" or "script". */
+const char *nm_yarn_provider_name(const struct nm_yarn_provider *p);
