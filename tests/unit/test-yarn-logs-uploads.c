@@ -467,8 +467,9 @@ static void test_local_logs_can_be_kept(void **state)
     run_containers(u);
     end_application(u);
     RUN_UNTIL(u->w, number(u, "uploaded") == 1);
-    RUN_UNTIL(u->w, !exists(u->w, "state/ended/" APPLICATION)); /* nothing is left to remove */
+    RUN_UNTIL(u->w, !exists(u->w, "local/usercache/alice@corp$/appcache/" APPLICATION));
     assert_true(exists(u->w, "logs/" APPLICATION "/" FIRST));
+    assert_true(exists(u->w, "state/ended/" APPLICATION)); /* who may read them */
 }
 
 /* The running container's files are uploaded at each interval, and those of the ended one once. */

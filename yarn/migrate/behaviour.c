@@ -16,6 +16,7 @@
 #define OWN_GROUPS "nmd makes its own control groups in nm.slice, without a setuid program."
 #define NO_KERBEROS "Without effect, because nmd supports only clusters without Kerberos."
 #define NO_SUCH_FUNCTION "A detail of a function that nmd doesn't have."
+#define AGGREGATION "nmd uploads logs in its own way: nmd.log-aggregation.uploads limits the uploads at a time."
 #define OWN_DIRS "nmd checks and arranges its directories in its own way."
 #define METRICS \
     "Metrics are served at /metrics for Prometheus. There is no JMX, and there are no sinks of hadoop-metrics2."
@@ -56,7 +57,7 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "recovery.supervised is false, the cluster's containers end when nmd is stopped or upgraded."},
     {NM "webapp.address", true, ALWAYS,
      "The pages are nmd's own and read-only. The web services below /ws/v1/node answer as Hadoop's, but without users "
-     "and messages. The contents of logs aren't served."},
+     "and messages. Logs of containers are served as Hadoop's NodeManager does."},
     {NM "localizer.address", true, ALWAYS,
      "nmd has no localizer port. nm-localizer, a process of the container's user, fetches resources. It reads HDFS by "
      "WebHDFS, so the node must reach the HTTP ports of the name nodes and data nodes."},
@@ -103,8 +104,6 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
     {NM "resource-type.", true, IF_SET, "nmd offers only memory and vcores, so this has no effect."},
     {NM "pluggable-device-framework.", true, IF_SET, "nmd offers only memory and vcores, so this has no effect."},
     {NM "aux-services.", true, IF_SET, "nmd runs no auxiliary service written in Java, so this has no effect."},
-    {NM "node-labels.", true, IF_SET, NO_SUCH_FUNCTION},
-    {NM "node-attributes.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "csi-driver.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "csi-driver-adaptor.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "network-tagging", true, IF_SET, NO_SUCH_FUNCTION},
@@ -114,11 +113,9 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
     {NM "emit-container-events", true, IF_SET, "nmd publishes nothing to the timeline service."},
     {NM "collector-service.", true, IF_SET, "nmd publishes nothing to the timeline service, and opens no such port."},
     {NM "health-checker.", true, IF_SET, "nmd runs only one health script, and this has no effect on it."},
-    {NM "remote-app-log-dir", true, IF_SET, NO_SUCH_FUNCTION},
-    {NM "remote-app-log-dir-", true, IF_SET, NO_SUCH_FUNCTION},
-    {NM "remote-app-log-dir.", true, IF_SET, NO_SUCH_FUNCTION},
-    {NM "log-aggregation.", true, IF_SET, NO_SUCH_FUNCTION},
-    {NM "logaggregation.", true, IF_SET, NO_SUCH_FUNCTION},
+    {NM "remote-app-log-dir-", true, IF_SET, AGGREGATION},
+    {NM "log-aggregation.", true, IF_SET, AGGREGATION},
+    {NM "logaggregation.", true, IF_SET, AGGREGATION},
     {NM "amrmproxy.wait.uam-register.done", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "amrmproxy.address.splitmerge.printmaxrrcount", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "least-load-policy-selector.", true, IF_SET, NO_SUCH_FUNCTION},
