@@ -242,9 +242,10 @@ int nm_indexed_choose(struct nm_indexed *x, const struct nm_upload_memory *memor
  * for a file that has become longer. */
 static bool is_unchanged(const struct nm_indexed *x, const char *path)
 {
+    _cleanup_free_ char *message = NULL;
     struct nm_target_status status;
 
-    return x->bytes == x->good_bytes && x->target->ops->stat(x->target, path, &status, NULL) >= 0 &&
+    return x->bytes == x->good_bytes && x->target->ops->stat(x->target, path, &status, &message) >= 0 &&
            status.bytes == x->bytes;
 }
 

@@ -4,7 +4,7 @@
 /*
  * The remote file system: HDFS through WebHDFS, or a directory of this host that all nodes share. Paths are absolute
  * paths of the remote file system, at or below the remote directory of the work. Each function that fails returns
- * -errno, and the end of a sentence in *ret_message.
+ * -errno, and the end of a sentence in *ret_message, which the caller frees. ret_message must not be NULL.
  */
 
 #include <stdbool.h>

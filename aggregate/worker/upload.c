@@ -209,6 +209,14 @@ static int choose_name(struct upload *u, char **ret_message)
     return 1;
 }
 
+/* Removes the temporary file. The next attempt replaces it if this removal fails. */
+static void remove_temporary(struct upload *u)
+{
+    _cleanup_free_ char *message = NULL;
+
+    (void)u->target->ops->remove(u->target, u->temporary, &message);
+}
+
 /* Writes the temporary file, which readers ignore. A data node may have stored less than it has confirmed, so the size
  * is checked. */
 static int write_temporary(struct upload *u, struct nm_upload_stream_sums *ret, char **ret_message)
@@ -228,9 +236,8 @@ static int write_temporary(struct upload *u, struct nm_upload_stream_sums *ret, 
                     (unsigned long long)ret->remote_bytes);
     if (r >= 0)
         return 0;
-    /* a part of a file would use up the quota; the next attempt replaces it if this removal fails */
     if (r == -EDQUOT || r == -ENOSPC || r == -EIO)
-        (void)u->target->ops->remove(u->target, u->temporary, NULL);
+        remove_temporary(u); /* a part of a file would use up the quota */
     return nm_fail(ret_message, r, "can't write %s: %s", u->temporary, message ?: strerror(-r));
 }
 
@@ -349,7 +356,7 @@ static int write_and_finish(struct upload *u, struct nm_upload_result *ret, char
     if (r < 0)
         return r;
     if (sums.n_files == 0) { /* all files were replaced in the meantime */
-        (void)u->target->ops->remove(u->target, u->temporary, NULL);
+        remove_temporary(u);
         return 0;
     }
     r = finish(u, &sums, ret_message);
