@@ -192,8 +192,9 @@ static int choose_former(struct nm_indexed *x, const struct nm_upload_memory *me
 }
 
 /* Looks at a new name. It exists if an upload with this identity was interrupted before its memory was written, or if
- * this memory was lost. The mark shows whether the file is complete. */
-static int check_new(struct nm_indexed *x, bool has_mark, const char *marked, char **ret_message)
+ * this memory was lost. The mark shows whether the file is complete. mark: the result of read_mark(). A mark that can't
+ * be read was being written when an upload was interrupted, so the file may be incomplete and is written again. */
+static int check_new(struct nm_indexed *x, int mark, const char *marked, char **ret_message)
 {
     _cleanup_free_ char *path = path_of(x, x->name), *message = NULL;
     struct nm_target_status status;
@@ -203,7 +204,7 @@ static int check_new(struct nm_indexed *x, bool has_mark, const char *marked, ch
         return 0;
     if (r < 0)
         return nm_fail(ret_message, r, "can't look for %s: %s", path ?: "a file", message ?: strerror(-r));
-    x->is_done = !has_mark || !nm_streq(marked, x->name);
+    x->is_done = mark == 0 || (mark > 0 && !nm_streq(marked, x->name));
     return 0;
 }
 
@@ -230,7 +231,7 @@ int nm_indexed_choose(struct nm_indexed *x, const struct nm_upload_memory *memor
         return r;
     r = nm_indexed_choose_new(x);
     if (r >= 0)
-        r = check_new(x, mark > 0, marked, ret_message);
+        r = check_new(x, mark, marked, ret_message);
     if (r >= 0 && mark > 0 && marked_good == 0 && !nm_streq(marked, x->name))
         r = remove_begun(x, marked, ret_message);
     return r;
