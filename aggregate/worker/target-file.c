@@ -52,6 +52,16 @@ static int open_parent(const struct nm_target *t, const char *path, const char *
     return parent ? open_dir(t, parent) : -ENOMEM;
 }
 
+/* Opens a directory that was made just now. A link in its place was put there by another user. The process may be
+ * root's when it makes the remote directory, and all users may be able to write to the parent, as to /tmp. */
+static int open_made(const struct nm_target *t, const char *path)
+{
+    const char *name;
+    _cleanup_close_ int dir = open_parent(t, path, &name);
+
+    return dir < 0 ? dir : RET_NERRNO(openat(dir, name, DIR_FLAGS | O_NOFOLLOW));
+}
+
 static int file_stat(struct nm_target *t, const char *path, struct nm_target_status *ret, char **ret_message)
 {
     const bool is_remote = nm_streq(path, t->work->remote.path);
@@ -78,13 +88,16 @@ static int file_set_mode(struct nm_target *t, const char *path, unsigned mode, c
 static int file_make_dir(struct nm_target *t, const char *path, unsigned mode, char **ret_message)
 {
     const char *name;
-    _cleanup_close_ int dir = open_parent(t, path, &name);
+    _cleanup_close_ int dir = open_parent(t, path, &name), fd = -EBADF;
 
     if (dir < 0)
         return failed(dir, path, ret_message);
     if (mkdirat(dir, name, mode & 0700) < 0)
         return errno == EEXIST ? 0 : failed(-errno, path, ret_message);
-    return file_set_mode(t, path, mode, ret_message); /* mkdirat() applies the umask */
+    fd = open_made(t, path);
+    if (fd < 0 || fchmod(fd, mode) < 0) /* mkdirat() applies the umask */
+        return failed(fd < 0 ? fd : -errno, path, ret_message);
+    return 0;
 }
 
 static int file_set_owner(struct nm_target *t, const char *path, const char *owner, const char *group,
@@ -93,7 +106,7 @@ static int file_set_owner(struct nm_target *t, const char *path, const char *own
     const struct passwd *account = *owner ? getpwnam(owner) : NULL;
     uid_t uid = account ? account->pw_uid : (uid_t)-1;
     gid_t gid = account ? account->pw_gid : (gid_t)-1;
-    _cleanup_close_ int fd = open_dir(t, path);
+    _cleanup_close_ int fd = open_made(t, path);
 
     if (*owner && !account)
         return nm_fail(ret_message, -EINVAL, "there is no account %s", owner);

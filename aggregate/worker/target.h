@@ -40,7 +40,7 @@ struct nm_target_ops {
     /* Makes one directory with exactly this mode. Succeeds if it exists. */
     int (*make_dir)(struct nm_target *t, const char *path, unsigned mode, char **ret_message);
     int (*set_mode)(struct nm_target *t, const char *path, unsigned mode, char **ret_message);
-    /* Sets the owner and the group, which may be "". */
+    /* Sets the owner and the group, which may be "", of a directory that was made just now. */
     int (*set_owner)(struct nm_target *t, const char *path, const char *owner, const char *group, char **ret_message);
     /* Makes a file with the bytes of the source, or replaces it. */
     int (*create)(struct nm_target *t, const char *path, const struct nm_target_source *source, char **ret_message);
