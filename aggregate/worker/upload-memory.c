@@ -163,11 +163,18 @@ static int read_any(struct reader *r, const char *line)
 
 int nm_upload_memory_parse(const char *text, size_t size, struct nm_upload_memory *ret)
 {
-    _cleanup_free_ char *copy = memchr(text, '\0', size) || size > MAX_FILE_BYTES ? NULL : strndup(text, size);
+    _cleanup_free_ char *copy = NULL;
     struct reader reader = {0};
-    char *rest = copy, *line = copy ? strsep(&rest, "\n") : NULL;
-    int r = line && nm_streq(line, FIRST_LINE) ? 0 : -EBADMSG;
+    char *rest, *line;
+    int r;
 
+    if (memchr(text, '\0', size) || size > MAX_FILE_BYTES)
+        return -EBADMSG;
+    rest = copy = strndup(text, size);
+    if (!copy)
+        return -ENOMEM;
+    line = strsep(&rest, "\n");
+    r = nm_streq(line, FIRST_LINE) ? 0 : -EBADMSG;
     while (r >= 0 && (line = strsep(&rest, "\n")) && (*line || rest))
         r = read_any(&reader, line);
     if (r >= 0 && (!reader.is_whole || !reader.memory.remote_name))
@@ -219,7 +226,9 @@ int nm_upload_memory_load(int dir_fd, const char *name, struct nm_upload_memory 
     return r < 0 ? r : nm_upload_memory_parse((const char *)text, size, ret);
 }
 
-/* The new text goes to a file with another name first, so that the old text stays whole if the disk is full. */
+/* The new text goes to a file with another name first, so that the old text stays whole if the disk is full. The
+ * directory is synced, because the remote file gets its name next: if a crash of the host removed this file, the logs
+ * would be uploaded again. */
 int nm_upload_memory_save(int dir_fd, const char *name, const struct nm_upload_memory *memory)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -241,9 +250,12 @@ int nm_upload_memory_save(int dir_fd, const char *name, const struct nm_upload_m
         r = RET_NERRNO(fdatasync(fd));
     if (r >= 0)
         r = RET_NERRNO(renameat(dir_fd, temporary, dir_fd, name));
-    if (r < 0)
+    if (r < 0) {
         (void)unlinkat(dir_fd, temporary, 0);
-    return r;
+        return r;
+    }
+    /* some file systems can't sync a directory */
+    return fsync(dir_fd) < 0 && !nm_error_is_not_supported(errno) ? -errno : 0;
 }
 
 static int add_sample(int fd, uint64_t offset, size_t n, uint64_t *hash)
