@@ -179,7 +179,7 @@ static int file_append(struct nm_target *t, const char *path, const struct nm_ta
     const char *name;
     _cleanup_close_ int dir = open_parent(t, path, &name);
     _cleanup_close_ int fd =
-        dir < 0 ? dir : RET_NERRNO(openat(dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+        dir < 0 ? dir : RET_NERRNO(openat(dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 
     return fd < 0 ? failed(fd, path, ret_message) : copy_whole(t, fd, path, source, ret_message);
 }
@@ -248,8 +248,10 @@ static int file_list(struct nm_target *t, const char *path, int (*found)(void *u
     if (r < 0)
         return failed(r, path, ret_message);
     for (size_t n = 0; r >= 0 && n < NM_TARGET_MAX_LIST_ENTRIES; n++) {
-        struct dirent *e = readdir(dir);
+        struct dirent *e = (errno = 0, readdir(dir));
 
+        if (!e && errno != 0)
+            return failed(-errno, path, ret_message);
         if (!e)
             break;
         r = found(userdata, e->d_name);

@@ -133,6 +133,14 @@ static int consider(struct making *m, int dir_fd, const char *name, struct stat 
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
+/* Notes that files of the present container are missing in the plan. */
+static void note_partial(struct making *m, int r)
+{
+    nm_upload_report_note(m->report, "%s/%s/%s is left out or incomplete: %s", m->work->log_dirs[m->log_dir],
+                          m->work->application, m->work->containers[m->container].id, strerror(-r));
+    m->is_partial = true;
+}
+
 /* Returns 1 if the plan is full. */
 static int add_entry(struct making *m, int dir_fd, const char *name)
 {
@@ -165,14 +173,14 @@ static int read_dir(struct making *m)
     if (r == -ENOENT)
         return 0; /* a container has no logs in most of several directories */
     if (r < 0) {
-        nm_upload_report_note(m->report, "%s/%s/%s is left out: %s", m->work->log_dirs[m->log_dir],
-                              m->work->application, container, strerror(-r));
-        m->is_partial = true;
+        note_partial(m, r);
         return r == -ENOMEM ? r : 0;
     }
     for (size_t n = 0; n <= MAX_DIR_ENTRIES; n++) {
-        struct dirent *e = readdir(dir);
+        struct dirent *e = (errno = 0, readdir(dir));
 
+        if (!e && errno != 0)
+            note_partial(m, -errno); /* for instance a disk that fails */
         if (!e)
             return 0;
         if (nm_now_usec() >= m->deadline_usec)

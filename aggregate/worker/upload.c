@@ -116,7 +116,7 @@ static int commit(struct upload *u)
     return RET_NERRNO(renameat(u->state_fd, NM_UPLOAD_PENDING, u->state_fd, NM_UPLOAD_MEMORY));
 }
 
-/* Finishes or forgets an upload that was interrupted. */
+/* Completes an interrupted upload if its remote file is in place. Otherwise discards its pending memory. */
 static int recover(struct upload *u, char **ret_message)
 {
     int r;
@@ -124,11 +124,12 @@ static int recover(struct upload *u, char **ret_message)
     if (!u->pending.remote_name)
         return 0;
     r = is_in_place(u, u->pending.remote_name, u->pending.remote_bytes, ret_message);
-    if (r > 0 && appends(u) && nm_indexed_complete(u->work, u->target, u->dir, ret_message) < 0)
-        return -EIO;
     if (r < 0)
         return r;
     if (r > 0) {
+        r = appends(u) ? nm_indexed_complete(u->work, u->target, u->dir, ret_message) : 0;
+        if (r < 0)
+            return r;
         nm_upload_memory_done(&u->memory);
         u->memory = u->pending;
         u->pending = (struct nm_upload_memory){0};
