@@ -6,8 +6,9 @@
  *
  *   REMOTE/USER/bucket-SUFFIX/NNNN/APPLICATION/NODE-FILE
  *
- * NNNN is the application's number modulo 10000. NODE-FILE is the node's id with "_" instead of ":". An upload of
- * several, and the second file of a node, has the time of the upload appended ("_1700000000123").
+ * NNNN is the application's number modulo 10000. NODE-FILE is the node's id with "_" instead of ":". The
+ * time of the upload is appended ("_1700000000123") if the cluster also uploads the logs of running containers, or if
+ * the node has a file already.
  */
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 #define NM_UPLOAD_NODE_MAX 300U /* bytes of a node's id */
 
-/* The directories of an application, from the user's directory to the application's own directory. */
+/* Number of directories below REMOTE, from the user's directory to the application's directory. */
 #define NM_UPLOAD_DEPTH 4
 
 /* Returns whether text is the id of an application, such as "application_1700000000000_0001". */

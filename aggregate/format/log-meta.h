@@ -37,6 +37,7 @@ struct nm_log_meta_former {
 /* Checks that nm_log_meta_write() wrote `former` for the same owner, node and access lists. Returns 0, -EBADMSG or
  * -ENOMEM. */
 int nm_log_meta_check(const struct nm_log_meta *meta, struct nm_log_meta_former former);
-/* Returns a META with the uploads of `former` and the new one in *ret, which the caller ends. Returns 0 or -errno. */
+/* Makes a META with the uploads of `former` and the new one. The caller ends *ret with nm_log_buffer_done(). Returns 0
+ * or -errno. */
 int nm_log_meta_write(const struct nm_log_meta *meta, struct nm_log_meta_former former,
                       const struct nm_log_meta_upload *upload, struct nm_log_buffer *ret);

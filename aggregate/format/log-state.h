@@ -12,7 +12,7 @@
 
 struct nm_log_format_ops {
     int (*begin)(struct nm_log_writer *w, char **ret_message);
-    /* Begins a file of w->container, which has changed since the last file if w->container_is_new. */
+    /* Begins a file of w->container. w->container_is_new: it is the first file since the container began. */
     int (*file)(struct nm_log_writer *w, const char *name, uint64_t size_bytes, uint64_t modified_msec,
                 char **ret_message);
     /* Writes the next n > 0 of the w->left_bytes of the present file. */

@@ -4,7 +4,8 @@
 /*
  * The memory of the uploads of an application: which log files were uploaded, and how much of each. Two files in the
  * application's log directory contain it: NM_UPLOAD_MEMORY has the last upload that is complete, and NM_UPLOAD_PENDING
- * an upload whose remote file may be in place already. Both belong to the user, who can only spoil the user's own logs.
+ * an upload whose remote file may be in place already. Both belong to the user, who can only damage the user's own
+ * logs.
  *
  * A file is recognized by its inode number and a fingerprint of bytes that were uploaded, because an inode number is
  * reused when a file is replaced, and a log file may be renamed when it is rotated.

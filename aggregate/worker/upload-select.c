@@ -55,7 +55,9 @@ static bool finds(struct nm_upload_select *s, enum nm_upload_pattern which, cons
     if (r >= 0)
         return r > 0;
     nm_upload_report_note(s->report, "the %s pattern is ignored for %s: %s", names[which], name,
-                          r == -EILSEQ ? "versions of Java disagree about it" : "it needs too many steps");
+                          r == -EILSEQ      ? "versions of Java disagree about it"
+                          : r == -ETIMEDOUT ? "it needs too many steps"
+                                            : strerror(-r));
     if (r == -ETIMEDOUT)
         s->patterns[which] = nm_pattern_free(s->patterns[which]);
     return otherwise;
