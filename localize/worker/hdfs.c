@@ -132,19 +132,19 @@ static int follow(struct nm_hdfs *h, const struct nm_hdfs_query *q, struct nm_ht
 
 /* ---- data nodes that fail ----------------------------------------------------------------- */
 
-/* Reads the host of a URL. Returns "" for a host that a name node can't exclude, such as an IPv6 address, which the
- * name node would split into host and port. */
+/* Reads the host of a URL. Returns "?" for a host that a name node can't exclude, such as an IPv6 address, which the
+ * name node would split into host and port. The result is never "", which means that there was no redirect. */
 static void read_host(const char *url, char *buf, size_t size)
 {
     const char *host = strstr(url, "://");
     size_t n;
 
-    *buf = '\0';
+    (void)snprintf(buf, size, "?");
     if (!host)
         return;
     host += strlen("://");
     n = strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
-    if (n < size && strchr(":/?", host[n]))
+    if (n > 0 && n < size && strchr(":/?", host[n]))
         (void)snprintf(buf, size, "%.*s", (int)n, host);
 }
 
@@ -176,7 +176,7 @@ static bool exclude(struct nm_hdfs *h, const char *host)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
     struct addrinfo *all = NULL;
-    bool ok = *host && !is_dead(h, host) && add_dead(h, host);
+    bool ok = !nm_streq(host, "?") && !is_dead(h, host) && add_dead(h, host);
 
     if (!ok || getaddrinfo(host, NULL, &hints, &all) != 0)
         return ok;
