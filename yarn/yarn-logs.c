@@ -244,6 +244,9 @@ static int forbidden(struct log_request *a)
     if (!a->y->settings->serves_logs)
         return fail(a, NM_AGENT_E_FORBIDDEN, 403, "This node doesn't serve the logs of containers over TCP "
                                                   "(nmd.web.container-logs is false).");
+    /* As in Hadoop, an unknown application has no ACL that could refuse the request. The log server checks its own. */
+    if (!a->of.submitter)
+        return elsewhere(a, UNKNOWN);
     (void)snprintf(message, sizeof message, "User [%.100s] is not authorized to view the logs for application %s",
                    a->q->claimed_user ?: "", a->of.application);
     return fail(a, NM_AGENT_E_FORBIDDEN, 403, message);

@@ -410,9 +410,12 @@ static void test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found(void *
         {"", {.on_socket = true}, 404, "Unknown container"}, /* a user is told nothing about other users' containers */
         {TRACKER_PROPERTY("yarn.acl.enable", "true") TRACKER_PROPERTY("yarn.admin.acl", "root"), {}, 404, "Unknown"},
         {"", {.name = "root"}, 404, "Unknown container"},
-        {"", {.name = "bob"}, 403, "User [bob] is not authorized to view the logs for application application_1_0001"},
-        {"", {.name = "<b>", .owner = "u"}, 403, "User [&#60;b&#62;] is not authorized"},
+        {"", {.name = "bob"}, 404, "Unknown container"}, /* the node doesn't know the application */
+        {"", {.name = "bob", .file = "a", .owner = "u"}, 404, "<p>Unknown container"},
         {"", {.name = "bob", .on_socket = true, .as_admin = true}, 404, "Unknown container"},
+        {TRACKER_PROPERTY("yarn.acl.enable", "true") TRACKER_PROPERTY("yarn.admin.acl", "root")
+             TRACKER_PROPERTY("yarn.log.server.web-service.url", "http://h/ws"),
+         {.name = "bob"}, 307, "http://h/ws/containers/" GONE "/logs?a=b&redirected_from_node=true"},
         {TRACKER_PROPERTY("nmd.web.container-logs", "false"), {}, 403, "nmd.web.container-logs is false"},
         {"", {.file = "a"}, 403, "nmd.web.container-logs is false"},
         {"", {.owner = "u"}, 403, "nmd.web.container-logs is false"},
