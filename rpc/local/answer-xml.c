@@ -14,6 +14,7 @@
 #include "util/macros.h"
 
 #define WHITE " \t"
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* ---- the choice --------------------------------------------------------------------------- */
 
@@ -61,8 +62,14 @@ static void add(struct nm_answer_text *a, const char *text)
     nm_answer_text_add(a, text, strlen(text));
 }
 
-/* Adds text. XML can't contain most control characters, not even escaped, so each is replaced by U+FFFD. A carriage
- * return is escaped, because a parser would read it as a newline. */
+/* Returns whether the text begins with U+FFFE or U+FFFF. */
+static bool is_noncharacter(const char *text, size_t n)
+{
+    return n >= 3 && memcmp(text, "\xef\xbf", 2) == 0 && (unsigned char)text[2] >= 0xbe;
+}
+
+/* Adds text. XML can't contain most control characters, nor U+FFFE and U+FFFF, not even escaped, so each is replaced by
+ * U+FFFD. A carriage return is escaped, because a parser would read it as a newline. */
 static void add_escaped(struct nm_answer_text *a, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -73,8 +80,11 @@ static void add_escaped(struct nm_answer_text *a, const char *text, size_t n)
         else if (c == '\r')
             add(a, "&#13;");
         else if (c < 0x20 && c != '\n' && c != '\t')
-            add(a, "\xef\xbf\xbd");
-        else
+            add(a, REPLACEMENT);
+        else if (is_noncharacter(&text[i], n - i)) {
+            add(a, REPLACEMENT);
+            i += 2;
+        } else
             nm_answer_text_add(a, &text[i], 1);
     }
 }

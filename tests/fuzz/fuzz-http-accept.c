@@ -27,6 +27,8 @@ static void check_xml(const struct nm_answer_text *a)
 
         if (c == '<' || c == '>' || (c < 0x20 && c != '\n' && c != '\t'))
             abort();
+        if (to - i >= 3 && (memcmp(&a->text[i], "\xef\xbf\xbe", 3) == 0 || memcmp(&a->text[i], "\xef\xbf\xbf", 3) == 0))
+            abort();
     }
 }
 

@@ -272,8 +272,8 @@ static void test_clients_that_prefer_xml_get_xml(void **state)
         assert_int_equal(nm_answer_accept_prefers_xml(cases[i].accept), cases[i].xml);
     start(f, NULL);
     f->m->of_upstream = json_pack("{s:{s:{s:s, s:i, s:b, s:n, s:[s,s], s:[{s:s},{s:s}], s:[]}}}", "/ws/v1/node",
-                                  "nodeInfo", "text", "a<b>&\x01\r\xc3\xa4", "number", -5, "flag", 1, "nothing",
-                                  "names", "x", "y",
+                                  "nodeInfo", "text", "a<b>&\x01\r\xc3\xa4\xef\xbf\xbf.\xef\xbf\xbd",
+                                  "number", -5, "flag", 1, "nothing", "names", "x", "y",
                                   "items", "id", "1", "id", "2", "none");
     client_connect(f, &c);
     client_send(&c, "GET /ws/v1/node HTTP/1.1\r\nHost: x\r\nAccept: application/xml\r\nConnection: close\r\n\r\n");
@@ -281,8 +281,9 @@ static void test_clients_that_prefer_xml_get_xml(void **state)
     assert_string_equal(client_header(&c, "Content-Type"), "application/xml; charset=utf-8");
     assert_string_equal(client_body(&c),
                         "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?><nodeInfo>"
-                        "<text>a&lt;b&gt;&amp;\xef\xbf\xbd&#13;\xc3\xa4</text><number>-5</number><flag>true</flag>"
-                        "<names>x</names><names>y</names><items><id>1</id></items><items><id>2</id></items>"
+                        "<text>a&lt;b&gt;&amp;\xef\xbf\xbd&#13;\xc3\xa4\xef\xbf\xbd.\xef\xbf\xbd</text>"
+                        "<number>-5</number><flag>true</flag><names>x</names><names>y</names>"
+                        "<items><id>1</id></items><items><id>2</id></items>"
                         "</nodeInfo>");
     client_close(&c);
     client_connect(f, &c); /* nmd's own routes are always JSON */
