@@ -11,9 +11,6 @@
 #include "rpc/local/messages.h"
 #include "util/macros.h"
 
-/* Size up to which a text needs no quota, so that an error answer can be sent even when the quota is used up. */
-#define FREE_BYTES 4096
-
 /* A text that is being sent, and the account to which its bytes are returned afterwards. */
 struct sent {
     struct nm_quota_account *account;
@@ -38,7 +35,7 @@ void nm_answer_text_done(struct nm_answer_text *a)
 /* Reserves the quota before allocating, because the allocator itself doesn't limit users. */
 static int resize(struct nm_answer_text *a, size_t size)
 {
-    size_t rationed = size > FREE_BYTES ? size : 0;
+    size_t rationed = size > NM_ANSWER_TEXT_FREE_BYTES ? size : 0;
     char *text;
 
     if (rationed > a->rationed && !nm_quota_account_take(a->account, rationed - a->rationed))

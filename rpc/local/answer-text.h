@@ -11,6 +11,9 @@
 
 #include "util/quota.h"
 
+/* Size up to which a text needs no quota, so that an error can be sent even when the quota is used up. */
+#define NM_ANSWER_TEXT_FREE_BYTES 4096
+
 struct nm_answer_text {
     struct nm_quota_account *account;
     char *text;

@@ -12,8 +12,6 @@
 #include "rpc/local/stream.h"
 
 #define ESCAPED_MAX 6 /* bytes of the longest escape, "&quot;" */
-/* Size up to which the text of a page needs no quota, so that an error can be sent even when the quota is used up. */
-#define FREE_BYTES 4096
 
 /* Returns the escape of a character that HTML gives a meaning, or NULL. */
 static const char *escape_of(char c)
@@ -105,7 +103,8 @@ static ssize_t read_page(void *userdata, uint64_t pos, char *buf, size_t max)
  * the quota of the account. */
 static int answer_stream(struct nm_call *call, struct nm_upstream_page *p)
 {
-    size_t text = strlen(p->before ?: "") + strlen(p->after ?: ""), rationed = text > FREE_BYTES ? text : 0;
+    const size_t text = strlen(p->before ?: "") + strlen(p->after ?: "");
+    const size_t rationed = text > NM_ANSWER_TEXT_FREE_BYTES ? text : 0;
     struct nm_stream *s;
     int r;
 
