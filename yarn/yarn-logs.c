@@ -5,9 +5,9 @@
  *
  *  - Over the UNIX socket, a user gets the logs of the containers that the user may see, and an administrator all logs.
  *    For other containers the answer is the same as for a container that doesn't exist.
- *  - Over TCP, as with Hadoop's NodeManager without Kerberos, everyone gets all logs. Only if yarn.acl.enable is true,
- *    a request that names its user must name one who may view the application. Nobody checks the name.
- *    nmd.web.container-logs = false disables these logs.
+ *  - Over TCP, as with Hadoop's NodeManager without Kerberos, every client gets all logs. If yarn.acl.enable is true, a
+ *    request that names a user gets only the logs of applications that this user may view. The name is not verified,
+ *    and a request without a name gets all logs. nmd.web.container-logs = false disables the logs over TCP.
  */
 
 #include "yarn/yarn-state.h"
@@ -113,8 +113,8 @@ static char *print_location(const struct log_request *a)
     return n < 0 ? NULL : text;
 }
 
-/* Answers about logs that aren't on this node: the log server may have them. A request that was redirected before isn't
- * redirected again, because the log server may redirect requests to nodes. */
+/* Answers a request for logs that aren't on this node: redirects it to the log server, if one is configured. A request
+ * that was redirected before isn't redirected again, because the log server may redirect requests to nodes. */
 static int elsewhere(struct log_request *a, const char *message)
 {
     const struct nm_yarn_settings *s = a->y->settings;
@@ -139,7 +139,7 @@ static int answer_list(struct log_request *a)
     struct nm_upstream_page *p = a->page;
     int r = nm_yarn_log_files_read(a->y->services->launcher, a->of.application, a->q->id, &files);
 
-    /* a known application has an empty list of logs for a container without a directory */
+    /* If the application is known, the list for a container without a directory is empty. */
     if (r == -ENOENT && !a->of.submitter)
         return elsewhere(a, UNKNOWN);
     if (r < 0 && r != -ENOENT)
@@ -227,7 +227,7 @@ static int answer_file(struct log_request *a)
     if (r < 0)
         return r;
     r = a->is_page ? answer_part_of_page(a, &f) : answer_part(a, &f);
-    /* an error's text has no file */
+    /* an error page contains no part of the file */
     if (r == 0 && a->page->status != 200)
         a->page->fd = nm_close(a->page->fd);
     return r;

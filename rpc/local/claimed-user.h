@@ -3,8 +3,9 @@
 
 /*
  * The user whom a request to Hadoop's web services names, as with Hadoop's "simple" authentication: the query parameter
- * user.name, or the cookie hadoop.auth, which a client gets for its user.name. Nobody checks the name, so nmd's cookie
- * has no signature. Hadoop's clients send OPTIONS with user.name first, and requests with the cookie afterwards.
+ * user.name, or the cookie hadoop.auth, which a client gets for its user.name. The name is not verified, so
+ * nmd's cookie has no signature. Hadoop's clients send OPTIONS with user.name first, and requests with the cookie
+ * afterwards.
  */
 
 #include <stdbool.h>

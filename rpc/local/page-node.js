@@ -78,7 +78,7 @@ function drawLending(masters) {
     size(l.lent_memory_bytes), l.queued, l.wanted, l.promoted, l.preempted, heldText(l)]));
 }
 
-/* A line for each priority with containers that are not lent. Those beyond the third are counted only, with those that the status leaves out. */
+/* Returns a line for each of the first three priorities with containers that are not lent, and a line with the number of further priorities. */
 function heldText(l) {
   const held = l.keys.filter(k => k.wanted > k.asked);
   const lines = held.slice(0, 3).map(k => `priority ${k.priority}: ${k.wanted - k.asked}, it ${k.reason_text}`);

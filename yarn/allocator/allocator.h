@@ -30,7 +30,8 @@
  * in the node's queue. A container that is lent (limits.lends) is not placed there at all: it should use memory that is
  * unused now, and its master doesn't know that it may wait. For the same reason, a lent container is placed only on
  * nodes that run nmd: other NodeManagers start opportunistic containers only in room that is not allocated. The memory
- * that is lent on one node can be limited (limits.lendable); the containers of a heartbeat count at once.
+ * that is lent on one node can be limited (limits.lendable). A container counts as soon as it is placed, so the first
+ * heartbeat keeps the limit, too.
  *
  * The limits below restrict the memory that one master can use, and the time that a heartbeat takes.
  */

@@ -12,7 +12,7 @@
 #include "util/macros.h"
 
 #define WHITE " \t\r\n\f"
-#define ACCOUNTS_MAX 20000u /* lines of a file that are read */
+#define ACCOUNTS_MAX 20000u /* lines that are read of a file, because reading blocks the event loop */
 
 /* Returns whether a list of words, separated by commas and white space, has the word. */
 static bool has_word(const char *list, size_t size, const char *word)

@@ -14,9 +14,9 @@
 #include "util/parse.h"
 #include "util/utf8.h"
 
-#define SHOWN_BYTES "-4096" /* a page shows so many bytes of a file if the request doesn't say more */
+#define SHOWN_BYTES "-4096" /* default of the parameter start: the last 4096 bytes */
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-#define STARS_MORE 50
+#define STARS_MORE 50 /* stars after the trailer in addition to its length, as in Hadoop */
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ int nm_yarn_log_part_by_count(uint64_t size, const char *count, struct nm_yarn_l
     return 0;
 }
 
-/* Converts a position that may count from the end. before: the result for a position before the begin. */
+/* Converts a position. A negative one counts from the end. before: the result for a position before the start. */
 static int position(uint64_t size, const char *text, uint64_t before, uint64_t *ret)
 {
     bool negative;

@@ -38,9 +38,11 @@ struct nm_yarn_master_stats {
 
 struct nm_yarn_proxy_stats;
 
-/* Creates the statistics. Placements and what was lent are saved in the directory dir_fd. Returns 0 or -ENOMEM. */
+/* Creates the statistics. Placements and the histories of lent containers are saved in the directory dir_fd. Returns 0
+ * or -ENOMEM. */
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret);
-/* Return 0 if placements, or what was lent, are saved, or -errno if they will be lost when nmd exits. */
+/* Return 0 if the placements, or the histories of lent containers, are saved, or -errno if they will be lost when nmd
+ * exits. */
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s);
 int nm_yarn_proxy_stats_lent_error(const struct nm_yarn_proxy_stats *s);
 struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats *s);

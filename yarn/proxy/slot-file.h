@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * A file with the newest entries of a log, one message in each slot. The file isn't synced to the disk, so only logs
- * that queries use belong here. A new entry causes one write, to its own slot, whatever the number of entries. A slot
- * with a wrong checksum is ignored. The owner of the file keeps the entries in memory, too: if the file can't be used,
- * they are there only.
+ * A file with the newest entries of a log, one message in each slot. The file isn't synced to the disk, so use it only
+ * for logs that may be lost in a crash of the host. A new entry causes one write, to its own slot, whatever the number
+ * of entries. A slot with a wrong checksum is ignored. The owner of the file also keeps the entries in memory, so the
+ * log works without the file until nmd exits.
  */
 
 #include <protobuf-c/protobuf-c.h>
@@ -16,7 +16,7 @@
 
 struct nm_yarn_slot_file {
     int fd;    /* -EBADF: there is no file */
-    int error; /* why there is no file: -errno, or -EBADMSG if it has another format; 0: there is one */
+    int error; /* why there is no file: -errno, or -EBADMSG if it isn't a regular file; 0: there is one */
 };
 
 /* Opens or creates the file in that directory. */
