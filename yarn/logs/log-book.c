@@ -57,7 +57,7 @@ void nm_yarn_log_book_configure(struct nm_yarn_log_book *b, const struct nm_yarn
     b->policy = *policy;
     b->rolls = roll_usec > 0 && nm_yarn_log_context_rolls(&b->context);
     b->roll_usec = b->rolls ? roll_usec : 0;
-    b->due_usec = now_usec + b->roll_usec;
+    b->due_usec = b->is_finished ? 0 : now_usec + b->roll_usec;
 }
 
 static int set_once(char **field, const char *text)

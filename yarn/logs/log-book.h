@@ -79,13 +79,14 @@ struct nm_yarn_log_book {
     char error[300];     /* why the last attempt failed; "" after a success */
 };
 
-/* Makes the books of an application. roll_usec: 0 if the cluster has no interval. Takes the context. -ENOMEM. */
+/* Makes the books of an application. Takes over the texts of the context. -ENOMEM. */
 int nm_yarn_log_book_new(const struct nm_yarn_application_id *id, const char *user,
                          struct nm_yarn_log_context *context, struct nm_yarn_log_book **ret);
 struct nm_yarn_log_book *nm_yarn_log_book_free(struct nm_yarn_log_book *b);
 NM_DEFINE_CLEANUP(struct nm_yarn_log_book *, nm_yarn_log_book_free)
 
-/* Sets what depends on the cluster's settings. */
+/* Sets what depends on the cluster's settings. roll_usec: 0 if the cluster has no interval. The last upload of a
+ * finished application is due at once. */
 void nm_yarn_log_book_configure(struct nm_yarn_log_book *b, const struct nm_yarn_log_policy *policy,
                                 uint64_t roll_usec, uint64_t now_usec);
 /* Sets the account or the access lists if they aren't set yet. -ENOMEM. */
