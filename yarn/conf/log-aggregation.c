@@ -92,7 +92,7 @@ static bool has_scheme(const char *text)
     return n > 0 && text[n] == ':';
 }
 
-/* Returns the length of scheme:[//authority] at the beginning of a URI. */
+/* Returns the length of scheme:[//authority] at the beginning of a URI, which must have a scheme. */
 static size_t root_length(const char *uri)
 {
     const char *rest = strchr(uri, ':') + 1;
@@ -117,7 +117,11 @@ static bool is_supported(const char *uri)
  * cluster uses one. */
 static bool is_path(const char *path)
 {
-    if (*path != '/' || strlen(path) > PATH_MAX_BYTES || strstr(path, "/../") || strstr(path, "//"))
+    const size_t n = strlen(path);
+
+    if (*path != '/' || n > PATH_MAX_BYTES || strstr(path, "/../") || strstr(path, "//"))
+        return false;
+    if (n >= 3 && nm_streq(path + n - 3, "/.."))
         return false;
     for (const char *p = path; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("/._-=@+", *p))
@@ -125,7 +129,8 @@ static bool is_path(const char *path)
     return path[strspn(path, "/")] != '\0';
 }
 
-/* Returns the directory as a URI without a slash at its end. NULL: no memory. */
+/* Returns the directory as a URI without a slash at its end. `dir` or default_fs must have a scheme. NULL: no
+ * memory. */
 static char *make_uri(const char *dir, const char *default_fs)
 {
     const char *root = has_scheme(dir) ? dir : default_fs, *path = has_scheme(dir) ? dir + root_length(dir) : dir;
@@ -141,13 +146,17 @@ static int read_remote(const struct nm_yarn_conf *c, const char *format, struct 
                        char **ret_message)
 {
     struct nm_yarn_log_settings *logs = &s->logs;
+    const char *default_fs = s->default_fs && *s->default_fs ? s->default_fs : "file://";
     _cleanup_free_ char *own = NULL, *uri = NULL;
     char shown[SHOWN_SIZE];
     int r = find(c, "yarn.log-aggregation.", format, ".remote-app-log-dir", &own, ret_message);
 
     if (r < 0)
         return r;
-    uri = make_uri(own ?: logs->base_dir, s->default_fs ?: "file://");
+    if (!has_scheme(own ?: logs->base_dir) && !has_scheme(default_fs))
+        return nm_fail(ret_message, -EINVAL, "fs.defaultFS = '%s': must be a URI, because logs are uploaded to this "
+                       "file system" STAY, nm_yarn_conf_printable(default_fs, shown, sizeof shown));
+    uri = make_uri(own ?: logs->base_dir, default_fs);
     if (!uri)
         return -ENOMEM;
     (void)nm_yarn_conf_printable(own ?: logs->base_dir, shown, sizeof shown);
