@@ -256,8 +256,7 @@ static bool is_outdated(const struct nm_yarn_logs *l, const struct nm_yarn_log_b
            nm_sub_u64(l->started_realtime_usec, b->finished_realtime_usec) > (uint64_t)retain_sec * NM_USEC_PER_SEC;
 }
 
-/* Takes the books that an earlier nmd has left. If it was ended before the local logs were released or the
- * ResourceManager was informed, this is done now. */
+/* Takes the books that an earlier nmd has left. */
 static void take(struct nm_yarn_log_book *b, void *userdata)
 {
     struct nm_yarn_logs *l = userdata;
@@ -269,8 +268,16 @@ static void take(struct nm_yarn_log_book *b, void *userdata)
         b->upload = (struct nm_yarn_log_upload){0};
         b->state = NM_YARN_LOG_GIVEN_UP;
     }
-    if (b->state != NM_YARN_LOG_OPEN)
-        nm_yarn_logs_close(l, b);
+}
+
+/* Completes what the earlier nmd has not done before its end: releases the local logs, and informs the ResourceManager.
+ * This replaces files of the directory, and some file systems would then list these files again. So it must not be done
+ * while the directory is being read. */
+static void close_taken(struct nm_yarn_logs *l)
+{
+    for (struct nm_yarn_log_book *b = l->books; b; b = b->next)
+        if (b->state != NM_YARN_LOG_OPEN)
+            nm_yarn_logs_close(l, b);
 }
 
 static int open_program(const char *program, char **ret_message)
@@ -313,6 +320,8 @@ static int begin(struct nm_yarn_logs *l, char **ret_message)
     r = nm_yarn_log_store_open(l->p.state_dir, &l->state_fd);
     if (r == 0)
         r = nm_yarn_log_store_load(l->state_fd, take, l);
+    if (r == 0)
+        close_taken(l);
     return r;
 }
 
