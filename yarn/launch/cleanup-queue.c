@@ -13,6 +13,7 @@
 #include "util/fileio.h"
 #include "util/json-text.h"
 #include "util/parse.h"
+#include "util/utf8.h"
 #include "yarn/launch/container-dirs.h"
 
 #define RETRY_MIN_USEC (30 * NM_USEC_PER_SEC)
@@ -331,11 +332,14 @@ void nm_yarn_cleanup_queue_release_logs(struct nm_yarn_cleanup_queue *q, const c
         wake_at(i, 0);
 }
 
-/* Without memory, the application keeps no ACL, and only its submitter and administrators may read its logs. */
+/* Drops an ACL that is too long or isn't UTF-8, because the note is a small JSON object. Then, and without memory, only
+ * the submitter and administrators may read the logs. */
 static void take_view_acl(struct cleanup *i, const char *view_acl)
 {
     free(i->view_acl);
-    i->view_acl = view_acl && strlen(view_acl) <= ACL_MAX ? strdup(view_acl) : NULL;
+    if (view_acl && (strlen(view_acl) > ACL_MAX || view_acl[nm_utf8_prefix(view_acl)] != '\0'))
+        view_acl = NULL;
+    i->view_acl = view_acl ? strdup(view_acl) : NULL;
 }
 
 void nm_yarn_cleanup_queue_set_view_acl(struct nm_yarn_cleanup_queue *q, const char *application, const char *view_acl)

@@ -13,6 +13,7 @@
 #include "util/error.h"
 #include "util/loop.h"
 #include "util/parse.h"
+#include "util/utf8.h"
 #include "yarn/id-messages.h"
 #include "yarn/launch/user.h"
 #include "yarn/logs/log-state.h"
@@ -104,6 +105,13 @@ static void complete_context(struct nm_yarn_logs *l, struct nm_yarn_log_book *b,
     configure(l, b);
 }
 
+/* The saved state and the work of nm-log-uploader are JSON, which can't contain another text. */
+static bool is_usable(const char *acl)
+{
+    return acl && acl[nm_utf8_prefix(acl)] == '\0';
+}
+
+/* Ignores an ACL that isn't UTF-8. Then only the owner and administrators may read the logs. */
 static int set_acls(struct nm_yarn_log_book *b, const Yarn__LaunchContext *launch)
 {
     const char *view = NULL, *modify = NULL;
@@ -113,9 +121,9 @@ static int set_acls(struct nm_yarn_log_book *b, const Yarn__LaunchContext *launc
     for (size_t i = 0; i < launch->n_acls; i++) {
         const Yarn__Acl *a = launch->acls[i];
 
-        if (a->has_access_type && a->access_type == VIEW_APP && a->acl)
+        if (a->has_access_type && a->access_type == VIEW_APP && is_usable(a->acl))
             view = a->acl;
-        if (a->has_access_type && a->access_type == MODIFY_APP && a->acl)
+        if (a->has_access_type && a->access_type == MODIFY_APP && is_usable(a->acl))
             modify = a->acl;
     }
     if (view)
