@@ -188,12 +188,19 @@ static int take_line(struct nm_yarn_log_book *b, const json_t *o)
     return 0;
 }
 
+/* Records that a line is damaged. The next change then saves the whole text. A line that was appended to the rest of a
+ * line would be lost, too. */
+static void note_damage(struct nm_yarn_log_book *b)
+{
+    b->has_overflowed = b->is_unsaved = true;
+}
+
 /* The final upload covers all containers, also in a text whose lines were changed by hand. */
 static void settle(struct nm_yarn_log_book *b)
 {
     if (b->upload.is_final && (!b->is_finished || b->upload.n < b->n_ended)) {
         b->upload = (struct nm_yarn_log_upload){0};
-        b->has_overflowed = true;
+        note_damage(b);
     }
     if (b->state != NM_YARN_LOG_OPEN)
         b->upload = (struct nm_yarn_log_upload){0};
@@ -233,8 +240,10 @@ int nm_yarn_log_state_parse(const char *application, struct nm_bytes text, struc
         json_decref(o);
         if (r == -ENOMEM || !b)
             return r;
-        b->has_overflowed |= r < 0;
-        p = stop + 1;
+        if (r < 0)
+            note_damage(b);
+        b->is_unsaved |= !newline;
+        p = newline ? newline + 1 : end;
     }
     settle(b);
     *ret = STEAL_PTR(b);
