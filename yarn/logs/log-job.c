@@ -12,6 +12,9 @@
 #include "localize/worker-process.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "yarn/conf/conf.h"
+
+#define TEXT_SIZE 600 /* for a text of a report */
 
 struct nm_yarn_log_job {
     struct nm_yarn_log_job_params params;
@@ -39,11 +42,14 @@ struct nm_yarn_log_job *nm_yarn_log_job_free(struct nm_yarn_log_job *job)
 /* ---- reports ------------------------------------------------------------------------------ */
 
 /* Takes a report. Any process of the user can write a line, but a false line only concerns this user's own logs. A
- * "done" or "failed" becomes valid when the process has ended, so that a false line before that has no effect. */
+ * "done" or "failed" becomes valid when the process has ended, so that a false line before that has no effect.
+ * nm-log-uploader writes printable ASCII, but a false line may have other characters, which must not get into the
+ * log. */
 static void on_line(const char *line, size_t size, bool has_ended, void *userdata)
 {
     struct nm_yarn_log_job *job = userdata;
     struct nm_upload_reply reply = {0};
+    char text[TEXT_SIZE];
 
     (void)has_ended;
     if (nm_upload_reply_parse(line, size, &reply) < 0)
@@ -54,7 +60,7 @@ static void on_line(const char *line, size_t size, bool has_ended, void *userdat
         job->total_bytes = reply.total_bytes;
     } else if (reply.state == NM_UPLOAD_NOTE) {
         if (job->n_notes++ < NM_UPLOAD_MAX_NOTES)
-            job->params.note(job, reply.text, job->params.userdata);
+            job->params.note(job, nm_yarn_conf_printable(reply.text, text, sizeof text), job->params.userdata);
     } else {
         nm_upload_reply_done(&job->last);
         job->last = reply;
@@ -83,8 +89,11 @@ static struct nm_yarn_log_outcome outcome_of(const struct nm_yarn_log_job *job, 
 static void on_end(const char *reason, void *userdata)
 {
     struct nm_yarn_log_job *job = userdata;
-    const struct nm_yarn_log_outcome outcome = outcome_of(job, reason);
+    struct nm_yarn_log_outcome outcome = outcome_of(job, reason);
+    char error[TEXT_SIZE], name[TEXT_SIZE];
 
+    outcome.error = nm_yarn_conf_printable(outcome.error, error, sizeof error);
+    outcome.name = nm_yarn_conf_printable(outcome.name, name, sizeof name);
     job->params.ended(job, &outcome, job->params.userdata);
 }
 
