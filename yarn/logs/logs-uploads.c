@@ -23,6 +23,7 @@
 #include "yarn/logs/log-work.h"
 
 #define DIRS_MAX 64
+#define AT_ONCE_MAX 100u /* uploads in one turn of the event loop. Those without a process write files. */
 #define SILENT_USEC (300 * NM_USEC_PER_SEC)
 #define MOST_USEC ((NM_YARN_LOG_SECONDS + 60) * NM_USEC_PER_SEC)
 #define PREPARE_MOST_USEC (600 * NM_USEC_PER_SEC)
@@ -177,7 +178,8 @@ struct places {
     gid_t gid;
 };
 
-static void find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_book *b, struct places *ret)
+/* -ENOMEM: a directory may be missing. The upload would then count as done without its logs. */
+static int find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_book *b, struct places *ret)
 {
     char *const *dirs = l->p.settings->log_dirs;
 
@@ -186,7 +188,9 @@ static void find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_b
         _cleanup_free_ char *path = nm_strdup_printf("%s/%s", dirs[i], b->id);
         struct stat st;
 
-        if (!path || fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+        if (!path)
+            return -ENOMEM;
+        if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
             continue;
         if (ret->n == 0) {
             ret->uid = st.st_uid;
@@ -195,6 +199,7 @@ static void find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_b
         if (st.st_uid == ret->uid)
             ret->dirs[ret->n++] = dirs[i];
     }
+    return 0;
 }
 
 static struct nm_yarn_log_job_params job_params(struct nm_yarn_logs *l, uid_t uid, gid_t gid, const char *account,
@@ -227,22 +232,34 @@ static int start_job(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, const s
     return 0;
 }
 
-/* Begins an attempt. If the application has no logs on this node, the upload is done without a process. */
-static void attempt(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, const struct places *places)
+/* Completes an upload that needs no process. */
+static void attempt_empty(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 {
     static const struct nm_yarn_log_outcome nothing = {.result = NM_YARN_LOG_DONE, .error = "", .name = ""};
-    int r;
 
     begin(l, b);
-    if (places->n == 0) {
-        take_result(l, b, &nothing);
-    } else if (geteuid() == 0 && places->uid == 0 && !l->p.settings->allow_root) {
-        fail(l, b, "the directory of its logs belongs to root");
-    } else {
-        r = start_job(l, b, places);
-        if (r < 0)
-            fail(l, b, strerror(-r));
+    take_result(l, b, &nothing);
+}
+
+/* Begins an attempt. If the application has no logs on this node, the upload is done without a process. */
+static void attempt(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
+{
+    struct places places = {.n = 0};
+    int r = find_places(l, b, &places);
+
+    if (r == 0 && places.n == 0) {
+        attempt_empty(l, b);
+        return;
     }
+    begin(l, b);
+    if (r == 0 && geteuid() == 0 && places.uid == 0 && !l->p.settings->allow_root) {
+        fail(l, b, "the directory of its logs belongs to root");
+        return;
+    }
+    if (r == 0)
+        r = start_job(l, b, &places);
+    if (r < 0)
+        fail(l, b, strerror(-r));
 }
 
 /* ---- the remote directory ----------------------------------------------------------------- */
@@ -345,14 +362,18 @@ static struct nm_yarn_log_book *choose(const struct nm_yarn_logs *l, uint64_t no
     return best;
 }
 
-/* Completes the due uploads that need no process. */
-static void finish_empty(struct nm_yarn_logs *l, uint64_t now_usec)
+/* Completes due uploads that need no process. Returns false if more of them are left for the next turn. */
+static bool finish_empty(struct nm_yarn_logs *l, uint64_t now_usec)
 {
-    static const struct places none = {.n = 0};
+    unsigned n = 0;
 
     for (struct nm_yarn_log_book *b = l->books; b; b = b->next)
-        while (nm_yarn_log_book_due(b) <= now_usec && !nm_yarn_log_book_has_work(b))
-            attempt(l, b, &none);
+        while (nm_yarn_log_book_due(b) <= now_usec && !nm_yarn_log_book_has_work(b)) {
+            if (n++ == AT_ONCE_MAX)
+                return false;
+            attempt_empty(l, b);
+        }
+    return true;
 }
 
 static void set_timer(struct nm_yarn_logs *l)
@@ -381,15 +402,15 @@ int nm_yarn_logs_on_timer(sd_event_source *source, uint64_t usec, void *userdata
     (void)source, (void)usec;
     if (!*l->node)
         return 0;
-    finish_empty(l, now_usec);
+    if (!finish_empty(l, now_usec)) {
+        nm_yarn_logs_wake(l);
+        return 0;
+    }
     if (!l->is_prepared && !l->prepare_job && now_usec >= l->prepare_due_usec && choose(l, now_usec))
         start_prepare(l);
-    while (l->is_prepared && l->n_running < (size_t)l->p.settings->logs.uploads && (b = choose(l, now_usec))) {
-        struct places places;
-
-        find_places(l, b, &places);
-        attempt(l, b, &places);
-    }
+    for (unsigned n = 0; n < AT_ONCE_MAX && l->is_prepared && l->n_running < (size_t)l->p.settings->logs.uploads &&
+                         (b = choose(l, now_usec)); n++)
+        attempt(l, b);
     set_timer(l);
     return 0;
 }
