@@ -26,9 +26,10 @@ struct nm_yarn_provider {
     sd_event_source *timer;
     struct nm_admin_script *script;
     bool of_script, has_set, waits;
+    bool is_invalid; /* the output of the run in progress is invalid */
     struct nm_yarn_descriptors set;
     struct nm_yarn_descriptors output; /* of the run in progress */
-    char *invalid;                     /* why the output of the run in progress is invalid; NULL: it is valid */
+    char *invalid;                     /* why the output is invalid; NULL: no memory for the reason */
     char trouble[TROUBLE_SIZE];
 };
 
@@ -135,25 +136,21 @@ nm_printf(2, 3) static void fail_run(struct nm_yarn_provider *p, const char *for
 static void on_line(const char *line, void *userdata)
 {
     struct nm_yarn_provider *p = userdata;
-    int r;
 
-    if (p->invalid)
-        return;
-    r = nm_yarn_descriptors_add_line(p->kind, line, &p->output, &p->invalid);
-    if (r < 0 && !p->invalid)
-        p->invalid = strdup(strerror(-r));
+    if (!p->is_invalid)
+        p->is_invalid = nm_yarn_descriptors_add_line(p->kind, line, &p->output, &p->invalid) < 0;
 }
 
 static void begin_output(struct nm_yarn_provider *p)
 {
     nm_yarn_descriptors_done(&p->output);
     free(STEAL_PTR(p->invalid));
+    p->is_invalid = false;
 }
 
 static void on_verdict(const struct nm_script_verdict *v, void *userdata)
 {
     struct nm_yarn_provider *p = userdata;
-    int r = 0;
 
     if (v->timed_out) {
         if (!v->has_ended)
@@ -164,9 +161,8 @@ static void on_verdict(const struct nm_script_verdict *v, void *userdata)
         fail_run(p, "the script %s was killed by signal %d", p->settings->script, v->exit_signal);
     else if (v->exit_code != 0)
         fail_run(p, "the script %s exited with status %d", p->settings->script, v->exit_code);
-    else if (p->invalid || (r = nm_yarn_descriptors_finish(p->kind, &p->output, &p->invalid)) < 0)
-        fail_run(p, "the output of the script %s is invalid: %s", p->settings->script,
-                 p->invalid ?: strerror(r < 0 ? -r : ENOMEM));
+    else if (p->is_invalid || nm_yarn_descriptors_finish(p->kind, &p->output, &p->invalid) < 0)
+        fail_run(p, "the output of the script %s is invalid: %s", p->settings->script, p->invalid ?: strerror(ENOMEM));
     else
         end_run(p, &p->output, "");
     begin_output(p);
