@@ -142,8 +142,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "the property provider.configured-node-partition. script: the output of a script. "
                 "Empty: only the ResourceManager knows the label."},
     {NM_YARN_LABELS_VALUE, NM_YARN_TEXT, FIELD(labels.value), "",
-     .meaning = "The label, if the provider is config. The file is read again at provider.fetch- "
-                "interval-ms. Empty: none."},
+     .meaning = "The label, if the provider is config. The file is read again at "
+                "provider.fetch-interval-ms. Empty: none."},
     {LABELS "provider.script.path", NM_YARN_TEXT, FIELD(labels.script), "",
      .meaning = "Script that prints a line NODE_PARTITION:LABEL, if the provider is script. Only root "
                 "and nmd's user may be able to change it."},

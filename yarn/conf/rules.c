@@ -466,7 +466,7 @@ struct check {
 static int report_violation(const struct nm_yarn_violation *v, void *userdata)
 {
     const struct check *check = userdata;
-    char shown[SHOWN_SIZE], where[200], hint[300] = "", *sentence = NULL;
+    char shown[SHOWN_SIZE], where[200], hint[1200] = "", *sentence = NULL;
 
     if (*v->allowed)
         (void)snprintf(hint, sizeof hint, " (allowed: %s)", v->allowed);
