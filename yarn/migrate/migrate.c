@@ -21,7 +21,7 @@ static int print(const char *dir, const struct nm_migrate_report *r, bool as_jso
         printf("%s\n", text);
     else
         nm_migrate_print(stdout, dir, r);
-    return fflush(stdout) == 0 ? 0 : -EIO;
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
 }
 
 static void report_lines(const char *text)
