@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <strings.h>
 
+#include "util/error.h"
 #include "yarn/launch/log-files.h"
 #include "yarn/node/acl.h"
 #include "yarn/node/log-text.h"
@@ -124,7 +125,8 @@ static int elsewhere(struct log_request *a, const char *message)
     if (!*(a->is_page ? s->log_server : s->log_web_service) || (redirected && strcasecmp(redirected, "true") == 0))
         return not_found(a, message);
     p->location = print_location(a);
-    if (!p->location || asprintf(&p->before, "Redirecting to log server : %s\n", p->location) < 0)
+    p->before = p->location ? nm_strdup_printf("Redirecting to log server : %s\n", p->location) : NULL;
+    if (!p->before)
         return -ENOMEM;
     p->status = 307;
     p->content_type = TEXT;
