@@ -6,6 +6,7 @@
 #include "yarn/labels/descriptor-report.h"
 
 #include "rpc/hadoop/exception.h"
+#include "util/utf8.h"
 
 #define PREFIX "nm.yarn.io" /* of attributes that nodes report; the ResourceManager refuses another one */
 #define TYPE_STRING 1
@@ -44,6 +45,7 @@ bool nm_yarn_descriptor_report_answer(struct nm_yarn_descriptor_report *r, bool 
                                       const char *diagnostics)
 {
     const enum nm_yarn_descriptor_state before = r->state;
+    char why[sizeof r->why] = "";
     struct nm_exception clean;
     bool has_changed;
 
@@ -52,10 +54,12 @@ bool nm_yarn_descriptor_report_answer(struct nm_yarn_descriptor_report *r, bool 
     r->in_request = false;
     r->answered = true;
     nm_exception_receive(&clean, 0, NULL, accepted ? "" : diagnostics ?: "");
+    (void)snprintf(why, sizeof why, "%.*s", (int)sizeof why - 1, clean.message);
+    why[nm_utf8_prefix(why)] = '\0'; /* a character may have been cut */
     r->state = accepted ? NM_YARN_DESCRIPTORS_ACCEPTED : NM_YARN_DESCRIPTORS_REFUSED;
-    has_changed = r->is_other || r->state != before || strncmp(r->why, clean.message, sizeof r->why - 1) != 0;
+    has_changed = r->is_other || r->state != before || !nm_streq(r->why, why);
     r->is_other = false;
-    (void)snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, clean.message);
+    memcpy(r->why, why, sizeof why);
     return has_changed;
 }
 
