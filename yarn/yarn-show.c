@@ -114,13 +114,19 @@ static json_t *show_masters(const struct nm_yarn *y, const struct nm_caller *who
     return add_record(y, nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users));
 }
 
+/* An application has no container that nm_yarn_may_see() could examine after its containers have ended. So only
+ * administrators see the users of the uploads. */
+static json_t *show_logs(const struct nm_yarn *y, const struct nm_caller *who, bool with_users)
+{
+    return y->services->logs ? nm_yarn_logs_to_json(y->services->logs, with_users && who->admin) : json_null();
+}
+
 static json_t *show_details(void *userdata, const struct nm_caller *who, bool with_users)
 {
     const struct nm_yarn *y = userdata;
     json_t *details = json_object();
-    json_t *logs = y->services->logs ? nm_yarn_logs_to_json(y->services->logs, with_users) : json_null();
 
-    if (json_object_set_new(details, "logs", logs) == 0 &&
+    if (json_object_set_new(details, "logs", show_logs(y, who, with_users)) == 0 &&
         json_object_set_new(details, "masters", show_masters(y, who, with_users)) == 0 &&
         nm_yarn_labels_show(y, details) == 0)
         return details;

@@ -85,7 +85,7 @@ void nm_yarn_logs_reported(struct nm_yarn_logs *l);
 /* ---- status ------------------------------------------------------------------------------- */
 
 #define NM_YARN_LOGS_SHOWN_MAX 100u
-/* Returns a new reference to an object. NULL: no memory. may_see: whether the viewer may see the application's
- * user and errors. At most NM_YARN_LOGS_SHOWN_MAX applications are listed. */
+/* Returns a new reference to an object. NULL: no memory. with_users: the viewer may see the users and the errors of all
+ * applications. At most NM_YARN_LOGS_SHOWN_MAX applications are listed. */
 json_t *nm_yarn_logs_to_json(const struct nm_yarn_logs *l, bool with_users);
 void nm_yarn_logs_write_metrics(const struct nm_yarn_logs *l, const struct nm_metric_writer *w);
