@@ -46,7 +46,7 @@ struct nm_upstream_query {
     const char *path;         /* the path of the view */
     const char *id;           /* the id in the place of {id}, or NULL */
     const char *state, *user; /* filters of a list, or NULL */
-    const char *claimed_user; /* the user that the request names, which nobody has checked, or NULL */
+    const char *claimed_user; /* the user that the request names, which isn't verified, or NULL */
     /* Returns the value of a query parameter, or NULL. `request` is its first argument. */
     const char *(*parameter)(const void *request, const char *name);
     const void *request;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * When the node reports its labels or attributes to the ResourceManager, and whether they were accepted. A registration
- * contains them. A heartbeat contains them only if they have changed, if the last report got no answer, or if the
- * interval of resync-interval-ms has passed. The code is pure.
+ * Decides when the node reports its labels or attributes to the ResourceManager, and records whether it has accepted
+ * them. A registration contains them. A heartbeat contains them only if they have changed, if the last report got no
+ * answer, or if the interval of resync-interval-ms has passed. The code is pure.
  */
 
 #include <stdint.h>
@@ -38,7 +38,7 @@ void nm_yarn_descriptor_report_done(struct nm_yarn_descriptor_report *r);
 int nm_yarn_descriptor_report_choose(struct nm_yarn_descriptor_report *r, const struct nm_yarn_descriptors *current,
                                      bool registers, uint64_t now_usec);
 /* Handles the answer to the request. repeats: the request was sent twice, so the answer may be the one to another set,
- * and is ignored. Returns true if the set or the outcome is another one than at the answer before. */
+ * and is ignored. Returns true if the set or the outcome differs from that of the answer before. */
 bool nm_yarn_descriptor_report_answer(struct nm_yarn_descriptor_report *r, bool repeats, bool accepted,
                                       const char *diagnostics);
 

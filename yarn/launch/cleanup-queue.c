@@ -69,7 +69,8 @@ static void free_entry(void *entry)
     free(i);
 }
 
-/* Forgets an entry, but leaves its note. As long as the logs exist, the note says who has submitted the application. */
+/* Removes an entry from the queue, but keeps its note. As long as the logs exist, the submitter in the note decides who
+ * may read them. */
 static void leave_note(struct cleanup *i)
 {
     (void)tdelete(i, &i->all->entries, by_name);
@@ -352,7 +353,7 @@ void nm_yarn_cleanup_queue_set_view_acl(struct nm_yarn_cleanup_queue *q, const c
     (void)note(q, i->submitter, i->application, i->ended_realtime_usec, i->logs_end, i->view_acl);
 }
 
-/* What the note of an application says. The JSON object owns the strings. */
+/* The contents of an application's note. The JSON object owns the strings. */
 struct note {
     json_t *json;
     const char *submitter, *view_acl;
@@ -410,7 +411,8 @@ static bool has_logs(const struct nm_yarn_cleanup_queue *q, const char *applicat
     return false;
 }
 
-/* A note about logs that are never removed is no entry. It goes when somebody has removed the logs. */
+/* Logs that are never removed have a note, but no entry in the queue. After somebody has removed the logs, removes the
+ * note as well. */
 static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
 {
     struct cleanup *i;

@@ -105,7 +105,7 @@ void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec)
 
 /* Returns when the next attempt is due, by the monotonic clock. NM_YARN_LOG_NEVER: there is nothing to do now. */
 uint64_t nm_yarn_log_book_due(const struct nm_yarn_log_book *b);
-/* Begins an attempt, and an upload if none is in progress. The attempt is due. Returns whether an upload was begun. */
+/* Begins an attempt, which must be due, and an upload if none is in progress. Returns whether an upload was begun. */
 bool nm_yarn_log_book_begin(struct nm_yarn_log_book *b, uint64_t realtime_msec);
 /* Returns whether the upload, or the next one, has containers. Otherwise there is nothing to upload. */
 bool nm_yarn_log_book_has_work(const struct nm_yarn_log_book *b);
@@ -122,7 +122,7 @@ struct nm_yarn_log_now {
     uint64_t retry_usec;            /* for how long the last upload is attempted */
 };
 
-/* Records the result of the attempt. error: why it failed. Returns whether the upload isn't in progress any more: it is
- * done, or was given up. `state` tells whether the application is closed. */
+/* Records the result of the attempt. error: why it failed. Returns whether the upload has ended: it is done, or was
+ * given up. The member `state` shows whether this was the last upload of the application. */
 bool nm_yarn_log_book_take_result(struct nm_yarn_log_book *b, enum nm_yarn_log_result result, const char *error,
                                   const struct nm_yarn_log_now *now);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Which logs of an application are uploaded, as the application has chosen when it was submitted
- * (LogAggregationContext). Each container token of the application contains it. */
+/* LogAggregationContext: the patterns and the policy by which an application selects the logs that are uploaded. The
+ * application sets it when it is submitted, and each of its container tokens contains it. */
 
 #include <stdbool.h>
 

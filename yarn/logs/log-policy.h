@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Hadoop's policies, which decide about the logs of which containers are uploaded. The code is pure: it uses no clock
- * and no I/O. */
+/* Hadoop's policies. A policy decides for each container whether its logs are uploaded. The code is pure: it uses no
+ * clock and no I/O. */
 
 #include <stdbool.h>
 #include <stdint.h>

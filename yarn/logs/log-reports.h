@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the ResourceManager gets to know about the uploads: reports in heartbeats, which are repeated until one is
- * answered, and in registrations. */
+/* Reports to the ResourceManager about the uploads. Each heartbeat contains a report until one of them is answered. A
+ * registration repeats the final reports of the last time. */
 
 #include <sys/queue.h>
 

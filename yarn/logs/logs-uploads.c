@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Attempts of uploads: see logs.h. The books say what is due. At most settings->logs.uploads attempts run at the same
- * time, and one user has at most half of them, so that a user with many applications, or with slow ones, doesn't delay
- * the others. While the remote file system can't be reached, only one process tries: the one that checks the remote
- * directory. If it fails, this counts as a failed attempt of all uploads that were due.
+ * Attempts of uploads: see logs.h. The books contain when an attempt is due. At most settings->logs.uploads attempts
+ * run at the same time, and one user has at most half of them, so that a user with many applications, or with slow
+ * ones, doesn't delay the others. While the remote file system can't be reached, only one process tries: the one that
+ * checks the remote directory. If it fails, this counts as a failed attempt of all uploads that were due.
  */
 
 #include "yarn/logs/logs-state.h"
@@ -87,9 +87,9 @@ void nm_yarn_logs_close(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/* Logs and reports the first failure of an upload. If the remote file system is away, set_away() has logged it, and
- * many uploads may fail. */
-static void tell_failure(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
+/* Logs and reports the first failure of an upload. If the remote file system can't be reached, many uploads may fail.
+ * set_away() has then logged the reason once. */
+static void report_failure(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 {
     l->totals.failures++;
     if (b->failures != 1 || b->state != NM_YARN_LOG_OPEN)
@@ -112,7 +112,7 @@ static void take_result(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, cons
         l->totals.bytes += o->bytes;
         report_upload(l, b, o->n_files > 0);
     } else {
-        tell_failure(l, b);
+        report_failure(l, b);
     }
     if (o->n_files > 0)
         nm_yarn_logs_log(l, LOG_INFO, "Uploaded %" PRIu64 " log files of %s as %s (%" PRIu64 " bytes)", o->n_files,

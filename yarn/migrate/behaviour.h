@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * How nmd behaves where a property of Hadoop's NodeManager is not enough to know it: the property is supported but its
- * function works in another way, or the property has no effect on nmd. rules.h has the functions that nmd doesn't have.
+ * Sentences for properties of Hadoop's NodeManager whose value doesn't show how nmd behaves: nmd supports the property,
+ * but its function works in another way, or the property has no effect on nmd. rules.h has the functions that nmd
+ * doesn't have.
  */
 
 #include <stdbool.h>

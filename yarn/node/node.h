@@ -142,7 +142,7 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_vi
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
                                    const struct nm_yarn_application_id *id, json_t **ret);
 
-/* What the node knows about the logs of a container. */
+/* The node's data about the logs of a container. */
 struct nm_yarn_log_owner {
     char application[96];               /* the application's id (NM_YARN_ID_SIZE) */
     const char *submitter, *view_acl;   /* NULL: not known. Valid until the event loop runs again. */
