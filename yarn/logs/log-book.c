@@ -165,7 +165,7 @@ void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec)
         return;
     b->is_finished = true;
     b->finished_realtime_usec = realtime_usec;
-    if (b->failures == 0)
+    if (b->failures == 0 || b->upload.msec == 0) /* the delay of an abandoned upload ends here */
         b->due_usec = 0;
 }
 
