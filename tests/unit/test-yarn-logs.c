@@ -46,6 +46,7 @@ static int read_with(const char *name, const char *value, struct nm_yarn_setting
 }
 
 #define LOGS(name, value) "</value></property><property><name>yarn." name "</name><value>" value
+#define DEFAULT_FS(value) "</value></property><property><name>fs.defaultFS</name><value>" value
 #define INDEXED "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController"
 
 /* The format, the remote directory and the interval of uploaded logs. */
@@ -57,6 +58,8 @@ static void test_log_aggregation_is_derived(void **state)
         uint64_t roll_usec;
     } cases[] = {
         {"true", "file:///tmp/logs", "logs-tfile", false, 0},
+        {"true" DEFAULT_FS(""), "file:///tmp/logs", "logs-tfile", false, 0},
+        {"true" DEFAULT_FS("hdfs://ns1"), "hdfs://ns1/tmp/logs", "logs-tfile", false, 0},
         {"true" LOGS("nodemanager.remote-app-log-dir", "hdfs://ns1/app-logs/"), "hdfs://ns1/app-logs", "logs-tfile",
          false, 0},
         {"true" LOGS("nodemanager.remote-app-log-dir", "file:/srv/logs")
@@ -100,6 +103,8 @@ static void test_unsupported_log_aggregation_is_refused(void **state)
         {"true" LOGS("nodemanager.remote-app-log-dir", "s3a://b/logs"), "nmd uploads logs only to HDFS"},
         {"true" LOGS("nodemanager.remote-app-log-dir", "hdfs://ns1/"), "must be an absolute path below the root"},
         {"true" LOGS("nodemanager.remote-app-log-dir", "/a b"), "must be an absolute path below the root"},
+        {"true" LOGS("nodemanager.remote-app-log-dir", "/a/.."), "must be an absolute path below the root"},
+        {"true" DEFAULT_FS("/data"), "fs.defaultFS = '/data': must be a URI"},
         {"true" LOGS("nodemanager.remote-app-log-dir-suffix", "a/b"), "must be a name"},
     };
     unsigned warnings;
@@ -322,6 +327,7 @@ static void test_a_running_application_rolls(void **state)
 {
     const uint64_t hour_usec = 3600 * NM_USEC_PER_SEC;
     struct nm_yarn_log_book *b = new_book(hour_usec, "syslog");
+    const struct nm_yarn_log_policy all = {.kind = NM_YARN_LOG_ALL};
     struct nm_yarn_log_now now = at(4000);
 
     (void)state;
@@ -337,6 +343,8 @@ static void test_a_running_application_rolls(void **state)
     assert_int_equal(b->n_ended, 1); /* the upload didn't cover its end */
     assert_int_equal(nm_yarn_log_book_due(b), now.usec + hour_usec);
     nm_yarn_log_book_finish(b, now.realtime_usec);
+    assert_int_equal(nm_yarn_log_book_due(b), 0);
+    nm_yarn_log_book_configure(b, &all, hour_usec, now.usec); /* as after a restart */
     assert_int_equal(nm_yarn_log_book_due(b), 0);
     assert_true(nm_yarn_log_book_begin(b, 1));
     assert_int_equal(b->upload.msec, 2); /* differs from the first one, although the clock stands still */
@@ -451,7 +459,8 @@ static void test_a_damaged_state_counts_as_incomplete(void **state)
         struct nm_yarn_log_book *b = NULL;
         int r = nm_yarn_log_state_parse(APPLICATION, nm_bytes_of(cases[i].text), &b);
 
-        if ((r == 0) != cases[i].is_valid || (b && b->has_overflowed == cases[i].is_whole))
+        if ((r == 0) != cases[i].is_valid || (b && b->has_overflowed == cases[i].is_whole) ||
+            (b && b->is_unsaved == cases[i].is_whole))
             fail_msg("%s: %d", cases[i].text, r);
         nm_yarn_log_book_free(b);
     }
