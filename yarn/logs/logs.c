@@ -105,13 +105,13 @@ static void complete_context(struct nm_yarn_logs *l, struct nm_yarn_log_book *b,
     configure(l, b);
 }
 
-/* The saved state and the work of nm-log-uploader are JSON, which can't contain another text. */
+/* The saved state and the work of nm-log-uploader are JSON, which must be UTF-8, and both have a size limit. */
 static bool is_usable(const char *acl)
 {
-    return acl && acl[nm_utf8_prefix(acl)] == '\0';
+    return acl && strlen(acl) <= NM_YARN_LOG_TEXT_MAX && acl[nm_utf8_prefix(acl)] == '\0';
 }
 
-/* Ignores an ACL that isn't UTF-8. Then only the owner and administrators may read the logs. */
+/* Ignores an ACL that isn't UTF-8 or is too long. Then only the owner and administrators may read the logs. */
 static int set_acls(struct nm_yarn_log_book *b, const Yarn__LaunchContext *launch)
 {
     const char *view = NULL, *modify = NULL;
