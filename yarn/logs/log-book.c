@@ -175,11 +175,12 @@ uint64_t nm_yarn_log_book_due(const struct nm_yarn_log_book *b)
 {
     if (b->state != NM_YARN_LOG_OPEN || b->upload.is_attempted)
         return NM_YARN_LOG_NEVER;
-    if (b->upload.msec > 0 || b->is_finished || b->rolls)
+    if (b->upload.msec > 0 || b->is_finished)
         return b->due_usec;
+    /* a rolling application must not wait either: the list of its containers would become full */
     if (b->n_ended >= NM_YARN_LOG_UPLOAD_MAX)
         return b->failures > 0 ? b->due_usec : 0;
-    return NM_YARN_LOG_NEVER;
+    return b->rolls ? b->due_usec : NM_YARN_LOG_NEVER;
 }
 
 bool nm_yarn_log_book_begin(struct nm_yarn_log_book *b, uint64_t realtime_msec)
