@@ -339,6 +339,27 @@ static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
     print_why(f, u, "unhealthy");
 }
 
+/* Prints how much of each countable resource the containers of the cluster have. */
+static void print_resources(FILE *f, const struct nm_term *term, const json_t *resources)
+{
+    const json_t *one;
+    char name[160];
+    size_t i;
+
+    json_array_foreach(resources, i, one) {
+        const char *units = nm_json_str(one, "units");
+
+        print_label(f, term, i == 0 ? "resources" : "");
+        (void)snprintf(name, sizeof name, "%s", nm_json_str(one, "name"));
+        fprintf(f, "%s: %" PRIu64 "%s of %" PRIu64 "%s allocated", nm_term_clean(name),
+                nm_json_u64(one, "guaranteed") + nm_json_u64(one, "opportunistic"), units, nm_json_u64(one, "amount"),
+                units);
+        if (nm_json_u64(one, "opportunistic") > 0)
+            fprintf(f, ", %" PRIu64 "%s of them to opportunistic containers", nm_json_u64(one, "opportunistic"), units);
+        (void)fputc('\n', f);
+    }
+}
+
 static void print_set(FILE *f, const json_t *set)
 {
     const char *name;
@@ -431,6 +452,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     }
     print_upstream(f, term, nm_json_at(status, "upstream"));
     print_size(f, status);
+    print_resources(f, term, nm_json_at(status, "upstream.resources"));
     print_described(f, term, nm_json_at(status, "upstream.node_labels"), "labels");
     print_described(f, term, nm_json_at(status, "upstream.node_attributes"), "attributes");
     nm_masters_print(f, term, nm_json_at(status, "upstream.masters"));

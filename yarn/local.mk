@@ -42,6 +42,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/properties.c %D%/conf/properties.h \
 	%D%/conf/log-aggregation.c \
 	%D%/conf/proxying.c \
+	%D%/conf/resource-types.c \
 	%D%/conf/rules.c %D%/conf/rules.h \
 	%D%/conf/settings.c %D%/conf/settings.h %D%/conf/settings-parts.h \
 	%D%/conf/executor.c %D%/conf/executor.h \
@@ -120,6 +121,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-prepare.c \
 	%D%/node/node-store.c \
 	%D%/node/node-report.c \
+	%D%/node/node-resources.c \
 	%D%/node/node-room.c \
 	%D%/node/node-rest.c \
 	%D%/node/node-start.c \

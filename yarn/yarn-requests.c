@@ -177,6 +177,7 @@ static int call(struct nm_yarn *y, const char *method, const ProtobufCMessage *r
 static int send_registration(struct nm_yarn *y)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    Hadoop__Resource offered = y->report.offered;
     struct nm_arena a;
     int r;
 
@@ -186,12 +187,14 @@ static int send_registration(struct nm_yarn *y)
     request.node = &y->id;
     request.has_http_port = 1;
     request.http_port = y->web_port;
-    request.resource = &y->report.offered;
+    request.resource = &offered;
     request.physical = &y->report.physical;
     request.version = (char *)NM_YARN_VERSION;
     request.status = &y->report.status;
     nm_arena_init(&a, REPORT_BYTES, NULL);
-    r = nm_yarn_node_report_all(y->services->node, &a, &request);
+    r = nm_yarn_node_offer_resources(y->services->node, &a, &offered);
+    if (r == 0)
+        r = nm_yarn_node_report_all(y->services->node, &a, &request);
     if (r == 0 && y->services->logs)
         r = nm_yarn_logs_report_all(y->services->logs, &a, &request);
     if (r == 0)

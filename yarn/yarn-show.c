@@ -128,6 +128,7 @@ static json_t *show_details(void *userdata, const struct nm_caller *who, bool wi
 
     if (json_object_set_new(details, "logs", show_logs(y, who, with_users)) == 0 &&
         json_object_set_new(details, "masters", show_masters(y, who, with_users)) == 0 &&
+        json_object_set_new(details, "resources", nm_yarn_node_show_resources(y->services->node)) == 0 &&
         nm_yarn_labels_show(y, details) == 0)
         return details;
     json_decref(details);

@@ -248,12 +248,13 @@ int fake_launcher_set_up(void **state)
 
 int fake_launcher_try_node(struct manager_fixture *w, struct nm_yarn_node **ret)
 {
+    static const struct nm_yarn_settings settings; /* the node offers no further resources */
     struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir,
                                     .on_change = on_update, .no_room = on_no_room,
                                     .application_ended = on_application_ended, .report_cb = on_report};
 
     /* The node only passes these pointers to the fake launcher, which doesn't use them, so any pointer will do. */
-    p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
+    p.settings = &settings;
     p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
     p.shuffle = fake_launcher.shuffles ? (struct nm_yarn_shuffle *)(uintptr_t)&p : NULL;
     return nm_yarn_node_new(&p, ret);

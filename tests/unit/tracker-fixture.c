@@ -60,6 +60,14 @@ static void take_labels(struct tracker_fixture *w, const Yarn__NodeLabels *l, co
                        a->attributes[i]->value);
 }
 
+static void take_resources(struct tracker_fixture *w, const Hadoop__Resource *r)
+{
+    w->resources[0] = '\0';
+    for (size_t i = 0; i < r->n_values; i++)
+        (void)snprintf(w->resources + strlen(w->resources), sizeof w->resources - strlen(w->resources),
+                       "%s=%d%s ", r->values[i]->name, (int)r->values[i]->value, r->values[i]->units);
+}
+
 static void on_register(struct nm_hadoop_call *call, void *userdata)
 {
     const Yarn__RegisterRequest *request = (const Yarn__RegisterRequest *)nm_hadoop_call_request(call);
@@ -70,6 +78,7 @@ static void on_register(struct nm_hadoop_call *call, void *userdata)
     struct tracker_fixture *w = userdata;
 
     w->registrations++;
+    take_resources(w, request->resource);
     take_labels(w, request->labels, request->attributes);
     m.has_labels_accepted = m.has_attributes_accepted = 1;
     m.labels_accepted = request->labels && !w->refuses_labels;

@@ -38,6 +38,7 @@ struct tracker_fixture {
     size_t n_containers, n_applications;
     char node_host[64], health[200];
     char labels[200], attributes[400]; /* the newest reported sets, as "NAME " or "PREFIX/NAME=VALUE "; "" if empty */
+    char resources[200]; /* further resources in the last registration, as "NAME=VALUEUNITS " */
     unsigned n_labels, n_attributes;   /* numbers of requests that contained them */
     bool healthy;
     int32_t container_state, exit_status; /* state of the first container in the last heartbeat */

@@ -9,7 +9,7 @@
 jobs_fs=local
 
 labels=yarn.nodemanager.node-labels attributes=yarn.nodemanager.node-attributes
-need 'the cluster is configured' jobs_configure yarn.node-labels.enabled=true "yarn.application.classpath=$shared/lib/*" \
+need 'the cluster is configured' jobs_configure yarn.node-labels.enabled=true "yarn.application.classpath=$conf,$shared/lib/*" \
     yarn.node-labels.configuration-type=distributed "yarn.node-labels.fs-store.root-dir=file://$shared/labels" \
     "$cs.root.accessible-node-labels=*" "$cs.root.accessible-node-labels.fast.capacity=100" \
     "$cs.root.default.accessible-node-labels=*" "$cs.root.default.accessible-node-labels.fast.capacity=100" \

@@ -371,7 +371,7 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message)
 {
     static const char *const names[] = {"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml",
-                                        "hadoop-policy.xml"};
+                                        "resource-types.xml", "node-resources.xml", "hadoop-policy.xml"};
     _cleanup_(nm_refusals_done) struct nm_refusals failures = {};
     _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     unsigned n = 0;

@@ -32,10 +32,11 @@ NM_DEFINE_CLEANUP(struct nm_yarn_conf *, nm_yarn_conf_free)
  * are read. */
 int nm_yarn_conf_set_default(struct nm_yarn_conf *c, const char *name, const char *value);
 
-/* Reads those of the files core-site.xml, hdfs-site.xml, mapred-site.xml, yarn-site.xml and hadoop-policy.xml that
- * exist in a directory. Returns 0 if at least one file was read. For each file that can't be read, one printable line
- * with the file's name is added to the refusals. Properties before an error in a file are kept in the set. -ENOENT: the
- * directory has none of the files. Each failure except -ENOMEM sets *ret_message. */
+/* Reads those of the files core-site.xml, hdfs-site.xml, mapred-site.xml, yarn-site.xml, resource-types.xml,
+ * node-resources.xml and hadoop-policy.xml that exist in a directory. Returns 0 if at least one file was read. For each
+ * file that can't be read, one printable line with the file's name is added to the refusals. Properties before an error
+ * in a file are kept in the set. -ENOENT: the directory has none of the files. Each failure except -ENOMEM sets
+ * *ret_message. */
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message);
 /* Reads the text of one file. dir_fd: the directory of included files; -EBADF: includes are refused. */
 int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file, const char *text, size_t size,

@@ -55,6 +55,15 @@ struct nm_yarn_provider_settings {
     int64_t timeout_msec, resync_msec;
 };
 
+#define NM_YARN_RESOURCE_PREFIX "yarn.nodemanager.resource-type."
+/* A countable resource beside memory and vcores (settings-parts.h). */
+struct nm_yarn_resource_type {
+    char *name, *units; /* units: those of the cluster's type, in which containers and the node count; "" if none */
+    int64_t amount;     /* amount that this node offers */
+    char *value;        /* the amount as the files have it; NULL: the files set none, and the amount is 0 */
+    char *source;       /* the file that set the value, or NULL */
+};
+
 /* The contents of container-executor.cfg (executor.h). */
 struct nm_yarn_executor {
     char *file;     /* NULL: the file doesn't exist, so all accounts may run containers */
@@ -143,6 +152,8 @@ struct nm_yarn_settings {
     bool debug_info;
 
     struct nm_yarn_provider_settings labels, attributes;
+    struct nm_yarn_resource_type *resource_types; /* sorted by name */
+    size_t n_resource_types;
 
     int64_t shuffle_port, shuffle_max_connections;
     bool shuffle_drops_cache;

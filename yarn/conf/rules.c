@@ -155,10 +155,8 @@ static const struct rule rules[] = {
     {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
      .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
      .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
-    {"yarn.resource-types", "", .allowed = "memory-mb,vcores", .fatal = true,
-     .why = "nmd offers only memory and vcores, no other resource"},
     {"yarn.nodemanager.resource-plugins", "", .allowed = "", .fatal = true,
-     .why = "nmd offers only memory and vcores, no other resource"},
+     .why = "nmd assigns no devices to containers; it counts only resources of node-resources.xml"},
     {"yarn.nodemanager.aux-services.manifest.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {"yarn.nodemanager.containers-launcher.class", LAUNCHER, .allowed = LAUNCHER, .fatal = true,
@@ -253,7 +251,7 @@ static const char *const idle[] = {
     /* details of functions that a rule refuses or warns of; without that function they have no effect */
     "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
     "aux-services.", "csi-driver.", "csi-driver-adaptor.",
-    "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
+    "numa-awareness.", "resource-plugins.", "pluggable-device-framework.", "runtime.linux.",
     "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
@@ -289,7 +287,8 @@ static bool is_of_family(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
                                            OWN "fetch-command.", OWN "lending.user.", OWN "lending.queue.",
-                                           OWN "lending.type.", NODE "admin-env."};
+                                           OWN "lending.type.", NODE "admin-env.", NM_YARN_RESOURCE_PREFIX,
+                                           "yarn.resource-types."};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++)
         if (strncmp(name, families[i], strlen(families[i])) == 0)
@@ -305,7 +304,7 @@ enum nm_yarn_property_support nm_yarn_rules_support(const char *name)
     for (size_t i = 0; i < NM_ARRAY_SIZE(rules); i++)
         if (nm_streq(rules[i].name, name))
             return rules[i].fatal ? NM_YARN_PROPERTY_REFUSED : NM_YARN_PROPERTY_WARNED;
-    if (is_of_family(name))
+    if (is_of_family(name) || nm_streq(name, "yarn.resource-types"))
         return NM_YARN_PROPERTY_SUPPORTED;
     if (strncmp(name, NODE, strlen(NODE)) == 0)
         return is_without_effect(name + strlen(NODE)) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;

@@ -85,6 +85,26 @@ int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, 
  * property is not set. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);
 
+/* ---- further resources: resource-types.c -------------------------------------------------- */
+
+/*
+ * The countable resources beside memory and vcores. The names of these properties contain the names of the resources,
+ * so the table of properties can't contain them.
+ *
+ *   yarn.resource-types                        the names of the cluster's types (resource-types.xml)
+ *   yarn.resource-types.NAME.units             the units in which the cluster counts
+ *   yarn.resource-types.NAME.type              only COUNTABLE
+ *   yarn.nodemanager.resource-type.NAME        the node's amount, a number with units (node-resources.xml)
+ */
+
+/* Reads the types and amounts, and converts the amounts to the units of the types. Adds a refusal for each invalid
+ * property. */
+int nm_yarn_resource_types_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals);
+void nm_yarn_resource_types_done(struct nm_yarn_settings *s);
+/* Converts an amount between units, and rounds down, as Hadoop's UnitsConversionUtil does. -EINVAL: unknown units;
+ * -ERANGE: the result is too large. */
+int nm_yarn_resource_types_convert(int64_t amount, const char *from, const char *to, int64_t *ret);
+
 /* ---- addresses of name nodes: authority.c ------------------------------------------------- */
 
 /* Parses the address of a name node. Properties of HDFS and URIs contain such addresses. The code is pure. */

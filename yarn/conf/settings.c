@@ -50,6 +50,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     free(s->dir);
     json_decref(s->commands);
     free_variables(s);
+    nm_yarn_resource_types_done(s);
     nm_yarn_executor_done(&s->executor_rules);
     free(s);
     return NULL;
@@ -174,6 +175,8 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
     char *message = NULL;
     int r = read_variables(c, s, refusals);
 
+    if (r == 0)
+        r = nm_yarn_resource_types_read(c, s, refusals);
     if (r == 0 && s->ha) {
         r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_TRACKER, &s->trackers, &s->n_trackers, &message);
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
@@ -308,6 +311,16 @@ static int add_variable(json_t *array, const struct nm_yarn_variable *v)
                    v->source);
 }
 
+static int add_resource_type(json_t *array, const struct nm_yarn_resource_type *t)
+{
+    _cleanup_free_ char *key = NULL;
+
+    if (asprintf(&key, NM_YARN_RESOURCE_PREFIX "%s", t->name) < 0)
+        return -1;
+    return add_row(array, key, t->value ?: "0", "0", "a number with units", "Amount of this resource on the node.",
+                   t->source);
+}
+
 static int add_override(json_t *array, const struct nm_yarn_lending_override *o)
 {
     _cleanup_free_ char *key = NULL;
@@ -346,6 +359,8 @@ json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
     }
     for (size_t i = 0; r == 0 && i < s->n_admin_variables; i++)
         r = add_variable(array, &s->admin_variables[i]);
+    for (size_t i = 0; r == 0 && i < s->n_resource_types; i++)
+        r = add_resource_type(array, &s->resource_types[i]);
     for (size_t i = 0; r == 0 && i < s->lending.n_overrides; i++)
         r = add_override(array, &s->lending.overrides[i]);
     if (r == 0)

@@ -107,14 +107,18 @@ static void give_service_data(struct nm_yarn_container *i)
  * both would retry on this node forever. As with Hadoop's NodeManager, an opportunistic container beyond the queue's
  * limit gets -108. It is placed on another node, since the next heartbeats report a full queue. If the ResourceManager
  * has received such a heartbeat and still sends containers, the status counts as a failure, too. */
+static int32_t full_status(const struct nm_yarn_node *n)
+{
+    return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
+}
+
 static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
-    const struct nm_yarn_node *n = i->node;
     const bool is_for_now = outcome == NM_AGENT_E_QUEUE_FULL || outcome == NM_AGENT_E_UNAVAILABLE;
 
     if (!is_for_now || nm_yarn_token_type(i->token) != NM_OPPORTUNISTIC)
         return NM_YARN_INVALID;
-    return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
+    return full_status(i->node);
 }
 
 /* Returns whether a draining node ends the container without a failure, so that the container is placed on another
@@ -317,6 +321,7 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     const char *runtime = wanted_runtime(context);
     _cleanup_free_ char *no_dirs = NULL;
     char *why = NULL;
+    enum nm_yarn_lack lack;
     int r;
 
     if (nm_yarn_recent_has_app(n, &id->attempt.application))
@@ -327,6 +332,9 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
                          nm_strdup_printf("The container requests the runtime '%.60s' (" RUNTIME "), but this "
                                           "node has only the default one: it runs containers as processes without "
                                           "images.", runtime));
+    lack = nm_yarn_node_find_lack(n, token, &why);
+    if (lack != NM_YARN_LACKS_NOTHING)
+        return fail_plan(p, lack == NM_YARN_LACKS_NOW ? full_status(n) : NM_YARN_INVALID, why);
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
         return fail_plan(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));

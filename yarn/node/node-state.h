@@ -119,6 +119,17 @@ void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
 /* ---- node-start.c ---- */
 /* Refuses a context that requires a runtime other than the default one. */
+/* ---- node-resources.c ---- */
+enum nm_yarn_lack {
+    NM_YARN_LACKS_NOTHING,
+    NM_YARN_LACKS_NOW,    /* other containers have the rest of the resource */
+    NM_YARN_LACKS_ALWAYS, /* the node has less of the resource */
+};
+/* Returns whether the node lacks a countable resource that the container requests. *ret_why: a sentence that the caller
+ * frees, or NULL if memory ran out. */
+enum nm_yarn_lack nm_yarn_node_find_lack(const struct nm_yarn_node *n, const Hadoop__ContainerTokenIdentifier *token,
+                                         char **ret_why);
+
 int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
 
 /* ---- node-report.c ---- */

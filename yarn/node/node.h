@@ -184,6 +184,11 @@ bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
 /* Returns the memory that the ResourceManager has allocated to running guaranteed containers. Containers that are being
  * ended don't count, since the ResourceManager has released their memory. */
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);
+/* Adds the countable resources beside memory and vcores that the node offers. */
+int nm_yarn_node_offer_resources(const struct nm_yarn_node *n, struct nm_arena *arena, Hadoop__Resource *r);
+/* Returns a new reference to an array: each such resource, its amount on the node, and the sums of what containers have
+ * that haven't ended. NULL: no memory. */
+json_t *nm_yarn_node_show_resources(const struct nm_yarn_node *n);
 /* Writes all containers and applications into a registration. */
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request);
 /* Ends all containers. Is called when a ResourceManager without recovery has restarted, because it doesn't know the

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See settings-parts.h. The rules are those of Hadoop's ResourceUtils and UnitsConversionUtil. */
+
+#include "yarn/conf/settings-parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+#include "util/parse.h"
+
+#define TYPES "yarn.resource-types"
+#define TYPES_MAX 64u
+#define NAME_MAX_SIZE 128u
+
+/* ---- units -------------------------------------------------------------------------------- */
+
+/* Units as fractions of integers, so that conversions are exact. */
+static const struct {
+    const char *name;
+    int64_t numerator, denominator;
+} units[] = {
+    {"p", 1, INT64_C(1000000000000)}, {"n", 1, 1000000000}, {"u", 1, 1000000}, {"m", 1, 1000}, {"", 1, 1},
+    {"k", 1000, 1}, {"M", 1000000, 1}, {"G", 1000000000, 1}, {"T", INT64_C(1000000000000), 1},
+    {"P", INT64_C(1000000000000000), 1}, {"Ki", INT64_C(1) << 10, 1}, {"Mi", INT64_C(1) << 20, 1},
+    {"Gi", INT64_C(1) << 30, 1}, {"Ti", INT64_C(1) << 40, 1}, {"Pi", INT64_C(1) << 50, 1},
+};
+
+static int find_unit(const char *name, size_t *ret)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(units); i++) {
+        if (nm_streq(units[i].name, name)) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+int nm_yarn_resource_types_convert(int64_t amount, const char *from, const char *to, int64_t *ret)
+{
+    unsigned __int128 v;
+    size_t f, t;
+
+    if (amount < 0 || find_unit(from, &f) < 0 || find_unit(to, &t) < 0)
+        return -EINVAL;
+    /* Only conversions from the largest to the smallest units exceed 128 bits. Their results are too large anyway. */
+    if (__builtin_mul_overflow((unsigned __int128)amount, (unsigned __int128)units[f].numerator, &v) ||
+        __builtin_mul_overflow(v, (unsigned __int128)units[t].denominator, &v))
+        return -ERANGE;
+    v /= (unsigned __int128)units[t].numerator * (unsigned __int128)units[f].denominator;
+    if (v > INT64_MAX)
+        return -ERANGE;
+    *ret = (int64_t)v;
+    return 0;
+}
+
+/* ---- types -------------------------------------------------------------------------------- */
+
+static bool is_builtin(const char *name)
+{
+    return nm_streq(name, "memory-mb") || nm_streq(name, "vcores");
+}
+
+/* Returns whether the word has only letters, digits and `more`, and begins with a letter or, if `digit`, with a
+ * digit. */
+static bool is_word(const char *text, size_t n, const char *more, bool digit)
+{
+    if (n == 0 || !(isalpha((unsigned char)*text) || (digit && isdigit((unsigned char)*text))))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isascii((unsigned char)text[i]) || (!isalnum((unsigned char)text[i]) && !strchr(more, text[i])))
+            return false;
+    return true;
+}
+
+/* Returns whether the name is valid: a word, with a domain and '/' before it or without. */
+static bool is_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    return strlen(name) <= NAME_MAX_SIZE && !nm_streq(name, "memory") &&
+           (!slash || is_word(name, (size_t)(slash - name), "-.", true)) &&
+           is_word(slash ? slash + 1 : name, strlen(slash ? slash + 1 : name), "_.-", false);
+}
+
+void nm_yarn_resource_types_done(struct nm_yarn_settings *s)
+{
+    for (size_t i = 0; i < s->n_resource_types; i++) {
+        free(s->resource_types[i].name);
+        free(s->resource_types[i].units);
+        free(s->resource_types[i].value);
+        free(s->resource_types[i].source);
+    }
+    free(s->resource_types);
+    s->resource_types = NULL;
+    s->n_resource_types = 0;
+}
+
+static struct nm_yarn_resource_type *find(const struct nm_yarn_settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_resource_types; i++)
+        if (nm_streq(s->resource_types[i].name, name))
+            return &s->resource_types[i];
+    return NULL;
+}
+
+/* Returns the value of a property of a type in *ret, or a copy of the default. */
+static int get(const struct nm_yarn_conf *c, const char *name, const char *member, const char *fallback, char **ret,
+               char **ret_message)
+{
+    char whole[NAME_MAX_SIZE + 64];
+
+    (void)snprintf(whole, sizeof whole, TYPES ".%s.%s", name, member);
+    if (nm_yarn_conf_find(c, whole))
+        return nm_yarn_conf_expand_or_report(c, whole, ret, ret_message);
+    *ret = strdup(fallback);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* Adds a type that the list names. */
+static int add_type(const struct nm_yarn_conf *c, const char *name, struct nm_yarn_settings *s, char **ret_message)
+{
+    _cleanup_free_ char *unit = NULL, *type = NULL;
+    struct nm_yarn_resource_type *t = &s->resource_types[s->n_resource_types];
+    char shown[120];
+    size_t unused;
+    int r;
+
+    if (!is_name(name))
+        return nm_fail(ret_message, -EINVAL, TYPES ": '%s' is not a valid name of a resource",
+                       nm_yarn_conf_printable(name, shown, sizeof shown));
+    if (is_builtin(name))
+        return 0;
+    if (find(s, name))
+        return nm_fail(ret_message, -EINVAL, TYPES ": %s is in the list twice", name);
+    if (s->n_resource_types == TYPES_MAX)
+        return nm_fail(ret_message, -E2BIG, TYPES ": more than %u types", TYPES_MAX);
+    r = get(c, name, "units", "", &unit, ret_message);
+    if (r == 0)
+        r = get(c, name, "type", "COUNTABLE", &type, ret_message);
+    if (r < 0)
+        return r;
+    if (find_unit(unit, &unused) < 0)
+        return nm_fail(ret_message, -EINVAL, TYPES ".%s.units = '%s': must be one of p, n, u, m, k, M, G, T, P, Ki, "
+                                             "Mi, Gi, Ti and Pi, or empty", name,
+                       nm_yarn_conf_printable(unit, shown, sizeof shown));
+    if (!nm_streq(type, "COUNTABLE"))
+        return nm_fail(ret_message, -EOPNOTSUPP, TYPES ".%s.type = '%s': must be COUNTABLE", name,
+                       nm_yarn_conf_printable(type, shown, sizeof shown));
+    *t = (struct nm_yarn_resource_type){.name = strdup(name), .units = STEAL_PTR(unit)};
+    s->n_resource_types++;
+    return t->name ? 0 : -ENOMEM;
+}
+
+static int read_types(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
+{
+    _cleanup_free_ char *list = NULL;
+    char *rest, *name, *message = NULL;
+    int r;
+
+    s->resource_types = calloc(TYPES_MAX + 1, sizeof *s->resource_types);
+    if (!s->resource_types)
+        return -ENOMEM;
+    if (!nm_yarn_conf_find(c, TYPES))
+        return 0;
+    r = nm_yarn_conf_expand_or_report(c, TYPES, &list, &message);
+    if (r < 0)
+        return nm_refusals_add(refusals, r, message);
+    for (name = strtok_r(list, ", \t\r\n", &rest); r == 0 && name; name = strtok_r(NULL, ", \t\r\n", &rest)) {
+        message = NULL;
+        r = add_type(c, name, s, &message);
+        r = nm_refusals_add(refusals, r, message);
+    }
+    return r;
+}
+
+/* ---- amounts ------------------------------------------------------------------------------ */
+
+/* Parses a number with units, which a blank may separate. */
+static int parse_amount(const char *text, const char *to, int64_t *ret)
+{
+    const size_t n = strspn(text, "0123456789");
+    char digits[24] = "";
+    uint64_t number;
+
+    if (n == 0 || n >= sizeof digits)
+        return -EINVAL;
+    memcpy(digits, text, n);
+    if (nm_parse_u64(digits, &number) < 0 || number > INT64_MAX)
+        return -ERANGE;
+    text += n + (text[n] == ' ');
+    return nm_yarn_resource_types_convert((int64_t)number, text, to, ret);
+}
+
+/* Reads the node's amount of one resource. A GPU or FPGA is a device, which a plugin of Hadoop's NodeManager assigns to
+ * containers. */
+static int read_amount(const struct nm_yarn_conf *c, const struct nm_yarn_property *p, struct nm_yarn_settings *s,
+                       char **ret_message)
+{
+    const char *name = p->name + strlen(NM_YARN_RESOURCE_PREFIX);
+    struct nm_yarn_resource_type *t = find(s, name);
+    _cleanup_free_ char *value = NULL;
+    char shown[120];
+    int r = nm_yarn_conf_expand_or_report(c, p->name, &value, ret_message);
+
+    if (r < 0)
+        return r;
+    nm_yarn_conf_printable(name, shown, sizeof shown);
+    if (is_builtin(name))
+        return nm_fail(ret_message, -EINVAL, "%s%s: set yarn.nodemanager.resource.memory-mb and cpu-vcores instead",
+                       NM_YARN_RESOURCE_PREFIX, shown);
+    if (!t)
+        return nm_fail(ret_message, -ENOENT, "%s%s: " TYPES " doesn't have this resource", NM_YARN_RESOURCE_PREFIX,
+                       shown);
+    if (nm_streq(name, "yarn.io/gpu") || nm_streq(name, "yarn.io/fpga"))
+        return nm_fail(ret_message, -EOPNOTSUPP, "%s%s: nmd assigns no devices to containers, so this node can't offer "
+                                                 "them", NM_YARN_RESOURCE_PREFIX, shown);
+    r = parse_amount(value, t->units, &t->amount);
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s%s = '%s': must be a number with units, such as 5 or 10Gi, which is not too "
+                                       "large", NM_YARN_RESOURCE_PREFIX, name,
+                       nm_yarn_conf_printable(value, shown, sizeof shown));
+    free(t->value);
+    free(t->source);
+    t->value = STEAL_PTR(value);
+    t->source = p->file ? strdup(p->file) : NULL;
+    return t->source || !p->file ? 0 : -ENOMEM;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct nm_yarn_resource_type *)a)->name, ((const struct nm_yarn_resource_type *)b)->name);
+}
+
+int nm_yarn_resource_types_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
+{
+    int r = read_types(c, s, refusals);
+
+    for (size_t i = 0; r == 0 && i < nm_yarn_conf_count(c); i++) {
+        const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
+        char *message = NULL;
+
+        if (strncmp(p->name, NM_YARN_RESOURCE_PREFIX, strlen(NM_YARN_RESOURCE_PREFIX)) == 0)
+            r = read_amount(c, p, s, &message);
+        r = nm_refusals_add(refusals, r, message);
+    }
+    if (r == 0 && s->n_resource_types > 0)
+        qsort(s->resource_types, s->n_resource_types, sizeof *s->resource_types, compare);
+    return r;
+}
