@@ -162,7 +162,7 @@ static const struct rule rules[] = {
     {"yarn.nodemanager.containers-launcher.class", LAUNCHER, .allowed = LAUNCHER, .fatal = true,
      .why = "nmd starts containers itself and can't run a launcher written in Java"},
     {"yarn.nodemanager.pluggable-device-framework.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "nmd offers memory, vcores and the countable resources of node-resources.xml, but no GPUs or other devices"},
+     .why = "nmd assigns no devices to containers; it counts only resources of node-resources.xml"},
     {"yarn.nodemanager.csi-driver.names", "", .allowed = "", .fatal = true,
      .why = "nmd doesn't support volumes for containers"},
     {"yarn.nodemanager.csi-driver-adaptor.addresses", "", .allowed = "", .fatal = true,

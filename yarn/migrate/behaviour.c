@@ -101,7 +101,8 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
     /* functions that a rule refuses or warns of */
     {NM "runtime.linux.", true, IF_SET, "nmd runs containers as processes without images, so this has no effect."},
     {NM "resource-plugins.", true, IF_SET, "nmd offers no GPUs and no devices of plugins, so this has no effect."},
-    {NM "pluggable-device-framework.", true, IF_SET, "nmd offers no GPUs and no devices of plugins, so this has no effect."},
+    {NM "pluggable-device-framework.", true, IF_SET,
+     "nmd offers no GPUs and no devices of plugins, so this has no effect."},
     {NM "aux-services.", true, IF_SET, "nmd runs no auxiliary service written in Java, so this has no effect."},
     {NM "csi-driver.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "csi-driver-adaptor.", true, IF_SET, NO_SUCH_FUNCTION},

@@ -2,8 +2,9 @@
 
 /*
  * The countable resources of the node beside memory and vcores, such as licences: see node.h. The ResourceManager
- * places guaranteed containers by them, but opportunistic ones only by memory and vcores. So the node itself sees to it
- * that an opportunistic container doesn't take what other containers were promised.
+ * places guaranteed containers by them, but opportunistic ones only by memory and vcores. So the node refuses an
+ * opportunistic container if the other containers on the node leave too little of a resource. A guaranteed container
+ * starts even if opportunistic ones then have a part of its resource: the node doesn't preempt for these resources.
  */
 
 #include "yarn/node/node-state.h"

@@ -101,8 +101,8 @@ static void give_service_data(struct nm_yarn_container *i)
 
 /* ---- submission --------------------------------------------------------------------------- */
 
-/* Returns the exit status of a start that the manager refuses with this outcome. If the manager would also refuse a
- * retry on this node, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against
+/* Returns the exit status of an opportunistic container that doesn't fit on this node now. If the node would also
+ * refuse a retry, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against
  * the attempts of an application. MapReduce doesn't count them against the attempts of a task. So with these statuses,
  * both would retry on this node forever. As with Hadoop's NodeManager, an opportunistic container beyond the queue's
  * limit gets -108. It is placed on another node, since the next heartbeats report a full queue. If the ResourceManager
@@ -112,6 +112,7 @@ static int32_t full_status(const struct nm_yarn_node *n)
     return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
 }
 
+/* Returns the exit status of a start that the manager refuses with this outcome. */
 static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
     const bool is_for_now = outcome == NM_AGENT_E_QUEUE_FULL || outcome == NM_AGENT_E_UNAVAILABLE;

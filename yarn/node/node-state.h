@@ -117,8 +117,6 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
-/* ---- node-start.c ---- */
-/* Refuses a context that requires a runtime other than the default one. */
 /* ---- node-resources.c ---- */
 enum nm_yarn_lack {
     NM_YARN_LACKS_NOTHING,
@@ -130,6 +128,8 @@ enum nm_yarn_lack {
 enum nm_yarn_lack nm_yarn_node_find_lack(const struct nm_yarn_node *n, const Hadoop__ContainerTokenIdentifier *token,
                                          char **ret_why);
 
+/* ---- node-start.c ---- */
+/* Refuses a context that requires a runtime other than the default one. */
 int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
 
 /* ---- node-report.c ---- */
