@@ -25,9 +25,6 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* nmd closes the pipe after this size, and a script that writes more gets SIGPIPE. A health report has one or two
- * lines, and the attributes of a node have some dozens. */
-#define OUTPUT_MAX (64 * 1024)
 #define ARGS_MAX 64u
 
 struct nm_admin_script {
@@ -96,7 +93,8 @@ static void read_output(struct nm_admin_script *s)
             take_output(s, buf, (size_t)n);
             s->n_read += (size_t)n;
         }
-        if (n <= 0 || s->n_read >= OUTPUT_MAX)
+        s->verdict.is_cut = s->n_read >= NM_ADMIN_SCRIPT_OUTPUT_MAX;
+        if (n <= 0 || s->verdict.is_cut)
             close_output(s);
     }
 }

@@ -13,6 +13,7 @@
 struct nm_script_verdict {
     bool timed_out;
     bool has_ended; /* false: the script's process still exists after the time-out */
+    bool is_cut;    /* the output reached NM_ADMIN_SCRIPT_OUTPUT_MAX, so its end may be missing */
     /* the first line that begins with ERROR, shortened, in printable ASCII; "" if there is no such line */
     char error[128];
     int exit_code;   /* -1 when a signal ended the script or the script timed out */
@@ -21,6 +22,9 @@ struct nm_script_verdict {
 
 /* Longest line of a script's output. The rest of a longer line is dropped. */
 #define NM_ADMIN_SCRIPT_LINE_MAX 1023
+/* nmd closes the pipe after this size, and a script that writes more gets SIGPIPE. A health report has one or two
+ * lines, and the attributes of a node have some dozens. */
+#define NM_ADMIN_SCRIPT_OUTPUT_MAX (64u * 1024)
 
 struct nm_admin_script;
 

@@ -152,6 +152,9 @@ static void test_endless_output_of_a_script_is_read_to_a_limit(void **state)
 {
     run(*state, "exec yes");
     assert_int_equal(((struct health_fixture *)*state)->verdict.exit_signal, SIGPIPE);
+    assert_true(((struct health_fixture *)*state)->verdict.is_cut);
+    run(*state, "echo short");
+    assert_false(((struct health_fixture *)*state)->verdict.is_cut);
 }
 
 static bool is_gone(pid_t pid)

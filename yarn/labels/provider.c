@@ -157,7 +157,9 @@ static void on_verdict(const struct nm_script_verdict *v, void *userdata)
             fail_run(p, "the script %s did not end in time", p->settings->script);
         return;
     }
-    if (v->exit_signal)
+    if (v->is_cut)
+        fail_run(p, "the script %s prints more than %u KiB", p->settings->script, NM_ADMIN_SCRIPT_OUTPUT_MAX / 1024);
+    else if (v->exit_signal)
         fail_run(p, "the script %s was killed by signal %d", p->settings->script, v->exit_signal);
     else if (v->exit_code != 0)
         fail_run(p, "the script %s exited with status %d", p->settings->script, v->exit_code);

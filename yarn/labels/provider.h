@@ -7,9 +7,9 @@
  * (agent/admin-script.h), also as nmd's own user.
  *
  * If a set can't be read, the provider keeps the former set and reports the reason. A script that times out, that ends
- * with another status than 0 or that prints an invalid line has no set. Hadoop's NodeManager begins with an empty set
- * if the first run fails, which removes the labels that the ResourceManager knows. Here there is no set until the first
- * success, and until then the node reports no labels.
+ * with another status than 0, that prints too much or that prints an invalid line has no set. Hadoop's NodeManager
+ * begins with an empty set if the first run fails, which removes the labels that the ResourceManager knows. Here there
+ * is no set until the first success, and until then the node reports no labels.
  */
 
 #include <systemd/sd-event.h>
