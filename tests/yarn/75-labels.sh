@@ -94,6 +94,10 @@ is 'the registration contains the label of yarn-site.xml' "$(labels_at_rm 2)" sl
 check 'the ResourceManager has the attributes of yarn-site.xml' wait_until 20 attributes_are 2 'nm.yarn.io/a=1 nm.yarn.io/b=2'
 sed -i 's|<value>slow</value>|<value>fast</value>|' "$shared/node2/conf/yarn-site.xml"
 check 'a changed yarn-site.xml changes the label without a restart' wait_until 20 labels_are 2 fast
+mv "$shared/node2/conf/yarn-site.xml" "$shared/node2/conf/yarn-site.old"
+check 'a missing yarn-site.xml is logged' wait_until 20 grep -q 'no new node label: ' "$dir/nmd2.log"
+is 'the label stays' "$(labels_at_rm 2)" fast
+mv "$shared/node2/conf/yarn-site.old" "$shared/node2/conf/yarn-site.xml"
 sed -i 's|<value>fast</value>|<value></value>|' "$shared/node2/conf/yarn-site.xml"
 check 'an empty value in yarn-site.xml removes the label' wait_until 20 labels_are 2 ''
 

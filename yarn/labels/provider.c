@@ -202,7 +202,9 @@ static void take_value(struct nm_yarn_provider *p, const char *text)
 }
 
 /* Reads the property again, as Hadoop's NodeManager does, so that a change of the file needs no restart. Other
- * properties keep their values. */
+ * properties keep their values. While an administrator replaces a file, the file may be missing. Its properties then
+ * have their defaults, and the default of the set is the empty set. So a set only counts if the files still name the
+ * provider. */
 static void read_again(struct nm_yarn_provider *p)
 {
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
@@ -216,6 +218,8 @@ static void read_again(struct nm_yarn_provider *p)
         r = nm_yarn_conf_expand_or_report(c, names[p->kind].value, &text, &message);
     if (r < 0 || refusals.text)
         fail_run(p, "%s", message ?: refusals.text ?: strerror(-r));
+    else if (!nm_yarn_conf_find(c, names[p->kind].provider)->file)
+        fail_run(p, "the cluster's files no longer set %s", names[p->kind].provider);
     else
         take_value(p, text);
 }
