@@ -220,6 +220,35 @@ static void test_each_group_has_its_reason(void **state)
     nm_migrate_report_done(&r);
 }
 
+/* Their names aren't in the table of properties, or they are checked outside of yarn/conf. */
+static void test_refusals_of_labels_and_resources_have_their_property(void **state)
+{
+    static const char *const names[] = {NM "node-labels.provider",
+                                        NM "node-attributes.provider.configured-node-attributes",
+                                        NM "resource-type.license", NM "resource-type.yarn.io/gpu"};
+    struct nm_migrate_report r;
+
+    (void)state;
+    gather(SET(NM "node-labels.provider", "org.example.Labels") SET(NM "node-attributes.provider", "config")
+               SET(NM "node-attributes.provider.configured-node-attributes", "a")
+               SET("yarn.resource-types", "license,yarn.io/gpu") SET(NM "resource-type.license", "x")
+               SET(NM "resource-type.yarn.io/gpu", "2"), &r);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        size_t n = 0;
+
+        for (size_t k = 0; k < r.n; k++) {
+            if (!r.entries[k].name || !nm_streq(r.entries[k].name, names[i]))
+                continue;
+            assert_int_equal(r.entries[k].need, NM_MIGRATE_REFUSED);
+            n++;
+        }
+        if (n != 1)
+            fail_msg("%s has %zu entries", names[i], n);
+    }
+    assert_int_equal(find(&r, "yarn.resource-types")->group, NM_MIGRATE_SAME);
+    nm_migrate_report_done(&r);
+}
+
 static void test_a_cluster_without_needs_has_status_0(void **state)
 {
     struct nm_migrate_report r;
@@ -312,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_each_property_of_hadoop_is_in_a_group),
         cmocka_unit_test(test_each_supported_property_is_in_a_group),
         cmocka_unit_test(test_each_group_has_its_reason),
+        cmocka_unit_test(test_refusals_of_labels_and_resources_have_their_property),
         cmocka_unit_test(test_a_cluster_without_needs_has_status_0),
         cmocka_unit_test(test_container_executor_cfg_is_read),
         cmocka_unit_test(test_the_json_has_each_entry_in_its_group),

@@ -60,15 +60,13 @@ static int check_script(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_
                         char **ret_message)
 {
     char shown[120];
-    int r = *s->script == '/' ? nm_admin_script_check(s->script) : -ENOENT;
+    int r = nm_admin_script_check(s->script);
 
     if (r >= 0 || r == -ENOMEM)
         return NM_MIN(r, 0);
     return nm_fail(ret_message, r, "%s = '%s': %s", names[kind].path,
                    nm_yarn_conf_printable(s->script, shown, sizeof shown),
-                   *s->script != '/' ? "must be the absolute path of a script, because the provider is 'script'"
-                   : r == -EPERM     ? "users other than root can change this script, so nmd doesn't run it"
-                                     : strerror(-r));
+                   r == -EPERM ? "users other than root can change this script, so nmd doesn't run it" : strerror(-r));
 }
 
 static int check_value(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s, char **ret_message)
@@ -84,22 +82,34 @@ static int check_value(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_p
                                   nm_yarn_conf_printable(why ?: "invalid", shown, sizeof shown));
 }
 
-int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
-                           char **ret_message)
+int nm_yarn_provider_check_files(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+                                 char **ret_message)
 {
     char shown[120];
 
     if (!nm_yarn_provider_is_wanted(s))
         return 0;
     if (s->interval_msec == 0)
-        return nm_fail(ret_message, -EINVAL, "%s = 0: must be positive, or -1 for one run only", names[kind].interval);
+        return nm_fail(ret_message, -EINVAL, "%s = '0': must be positive, or -1 for one run only",
+                       names[kind].interval);
     if (is_script(s))
-        return check_script(kind, s, ret_message);
+        return *s->script == '/' ? 0
+                                 : nm_fail(ret_message, -ENOENT, "%s = '%s': must be the absolute path of a script, "
+                                           "because the provider is 'script'", names[kind].path,
+                                           nm_yarn_conf_printable(s->script, shown, sizeof shown));
     if (strcasecmp(s->provider, "config") == 0)
         return check_value(kind, s, ret_message);
     return nm_fail(ret_message, -EOPNOTSUPP, "%s = '%s': must be config or script; nmd can't run a provider written in "
                                              "Java", names[kind].provider,
                    nm_yarn_conf_printable(s->provider, shown, sizeof shown));
+}
+
+int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+                           char **ret_message)
+{
+    int r = nm_yarn_provider_check_files(kind, s, ret_message);
+
+    return r == 0 && is_script(s) ? check_script(kind, s, ret_message) : r;
 }
 
 /* ---- runs --------------------------------------------------------------------------------- */

@@ -31,8 +31,11 @@ struct nm_yarn_provider_params {
 
 /* Returns whether the cluster's files name a provider. Without one, only the ResourceManager knows the labels. */
 bool nm_yarn_provider_is_wanted(const struct nm_yarn_provider_settings *s);
-/* Checks the settings: the provider's kind, the configured set, and whether the script can be run. On failure,
- * *ret_message is a sentence with the property. */
+/* Checks the settings without access to the script: the provider's kind, the interval and the configured set. On
+ * failure, *ret_message is a sentence with the property. */
+int nm_yarn_provider_check_files(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+                                 char **ret_message);
+/* Also checks whether the script can be run. */
 int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
                            char **ret_message);
 /* Checks the settings and starts the provider. A configured set is known at once. */

@@ -12,6 +12,7 @@
 #include "yarn/conf/settings-parts.h"
 #include "yarn/conf/settings.h"
 #include "yarn/conf/suggestions.h"
+#include "yarn/labels/provider.h"
 #include "yarn/migrate/behaviour.h"
 
 #define EXECUTOR_FILE_MAX (64u << 10)
@@ -95,17 +96,21 @@ static int check_keys(struct gather *g)
     return r;
 }
 
-/* Finds the property that a sentence "FILE: NAME = 'VALUE': WHY" is about. Returns WHY, or the sentence if it has other
- * words after the value. NULL: the sentence has no such start. */
+/* Finds the property that a sentence "FILE: NAME = 'VALUE': WHY" or "FILE: NAME: WHY" is about. "FILE: " may be
+ * missing. Returns WHY, or the sentence if it has other words after the value. NULL: the sentence has no such start. */
 static const char *find_property(const struct gather *g, const char *line, const struct nm_yarn_property **ret)
 {
     for (size_t i = 0; i < nm_yarn_conf_count(g->conf); i++) {
         const struct nm_yarn_property *p = nm_yarn_conf_at(g->conf, i);
         const char *at = strstr(line, p->name), *end;
 
-        if (!at || at - line < 2 || strncmp(at - 2, ": ", 2) != 0)
+        if (!at || (at > line && (at - line < 2 || strncmp(at - 2, ": ", 2) != 0)))
             continue;
         at += strlen(p->name);
+        if (strncmp(at, ": ", 2) == 0) {
+            *ret = p;
+            return at + 2;
+        }
         if (strncmp(at, " = '", 4) != 0)
             continue;
         *ret = p;
@@ -146,6 +151,23 @@ static int add_refusals(struct gather *g, const char *text)
     while (r == 0 && (line = strsep(&at, "\n")))
         if (*line && !strstr(line, "/" NM_YARN_EXECUTOR_FILE)) /* read_executor() reports that file */
             r = add_refusal(g, line);
+    return r;
+}
+
+/* Adds the refusals of labels and attributes. It doesn't examine their scripts, which are on the nodes. */
+static int add_providers(struct gather *g)
+{
+    const struct nm_yarn_provider_settings *const settings[NM_YARN_N_DESCRIPTOR_KINDS] = {
+        [NM_YARN_LABEL] = &g->settings->labels, [NM_YARN_ATTRIBUTE] = &g->settings->attributes};
+    int r = 0;
+
+    for (unsigned kind = 0; r == 0 && kind < NM_YARN_N_DESCRIPTOR_KINDS; kind++) {
+        _cleanup_free_ char *message = NULL;
+
+        r = nm_yarn_provider_check_files(kind, settings[kind], &message);
+        if (message)
+            r = add_refusals(g, message);
+    }
     return r;
 }
 
@@ -333,6 +355,8 @@ static int fill(struct gather *g, const char *dir, const char *refused)
         r = read_executor(g, dir);
     if (r == 0)
         r = add_refusals(g, refused);
+    if (r == 0)
+        r = add_providers(g);
     if (r == 0)
         r = add_others(g);
     return r == 0 ? add_suggestions(g) : r;

@@ -38,8 +38,11 @@ int nm_migrate_run(const char *dir, bool as_json)
     _cleanup_free_ char *message = NULL;
     int r = nm_migrate_gather(dir, &report, &message);
 
-    if (r == 0)
+    if (r == 0) {
         r = print(dir, &report, as_json);
+        if (r < 0)
+            message = nm_strdup_printf("can't print the report: %s", strerror(-r));
+    }
     if (r < 0) {
         report_lines(message ?: strerror(-r));
         return CANNOT_READ;

@@ -29,5 +29,5 @@ json_t *nm_migrate_to_json(const char *dir, const struct nm_migrate_report *r);
 /* ---- migrate.c ---------------------------------------------------------------------------- */
 
 /* Prints the report about the files in `dir` to stdout. Returns the exit status: 0 if nothing must be set, 1 if a value
- * must be set or is refused, 2 if the files can't be read, after a message. */
+ * must be set or is refused, 2 after a message if the files can't be read or the report can't be printed. */
 int nm_migrate_run(const char *dir, bool as_json);
