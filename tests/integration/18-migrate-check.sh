@@ -4,7 +4,7 @@
 # beside: others
 #
 # nmd --migrate-check reads the files of a cluster of Hadoop's NodeManagers and reports what to set, what differs and what stays
-# the same. The suite has the files of five kinds of clusters. It runs nmd as a user without privileges, if it can.
+# the same. The suite has the files of six kinds of clusters. It runs nmd as a user without privileges, if it can.
 
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -150,17 +150,27 @@ like "docker: the module in container-executor.cfg is in the report" "$out" \
     "container-executor.cfg, line 3: \[docker\] module.enabled: containers"
 
 cluster
-xml yarn-site.xml yarn.resourcemanager.hostname rm yarn.resource-types yarn.io/gpu $nm.resource-plugins yarn.io/gpu $no_limit false \
+xml yarn-site.xml yarn.resourcemanager.hostname rm $nm.resource-plugins yarn.io/gpu $no_limit false \
     $nm.resource-plugins.gpu.allowed-gpu-devices auto $nm.address 0.0.0.0:45454
+xml resource-types.xml yarn.resource-types yarn.io/gpu
+xml node-resources.xml $nm.resource-type.yarn.io/gpu 2
 printf '[gpu]\nmodule.enabled=true\n' >"$conf/container-executor.cfg"
 check_migration
-for words in "refused: $nm.resource-plugins = yarn.io/gpu" "refused: yarn.resource-types = yarn.io/gpu" \
+for words in "refused: $nm.resource-plugins = yarn.io/gpu" "refused: $nm.resource-type.yarn.io/gpu = 2 .node-resources.xml." \
     "container-executor.cfg, line 2: \[gpu\] module.enabled = 'true': nmd doesn't prevent"; do
     like "GPU: the report has: $words" "$status $(tr -s '\n ' ' ' <<<"$out")" "^1 .*$words"
 done
 is "GPU: --check-config refuses the same properties" "$(timeout 20 "$NMD" --check-config --yarn-conf "$conf" --config /dev/null \
-    --state-dir "$dir/state" --runtime-dir "$dir/run" 2>&1 | grep -oE "(resource-plugins|resource-types) = " | sort -u | tr -d '\n')" \
-    "resource-plugins = resource-types = "
+    --state-dir "$dir/state" --runtime-dir "$dir/run" 2>&1 | grep -oE "resource-plugins =|resource-type.yarn.io/gpu:" | sort -u |
+    tr -d '\n')" "resource-plugins =resource-type.yarn.io/gpu:"
+
+cluster
+xml yarn-site.xml yarn.resourcemanager.hostname rm $no_limit false $nm.address 0.0.0.0:45454 \
+    $nm.node-labels.provider org.example.Labels yarn.resource-types license $nm.resource-type.license 4
+check_as_json
+is "labels: a provider in Java is refused, and a countable resource is not" "$status $(entries set | grep -v ^suggested)" \
+    "1 refused $nm.node-labels.provider=org.example.Labels yarn-site.xml"
+like "resources: the amount is the same" "$(entries same)" "^ $nm.resource-type.license=4 yarn-site.xml$"
 
 # ---- failures ----------------------------------------------------------------------------------------
 
