@@ -14,6 +14,7 @@ daemon_libs = libnm-daemon.a $(local_libs) $(yarn_libs) $(agent_libs)
 sbin_PROGRAMS += nmd/nmd
 nmd_nmd_SOURCES = %D%/nmd.c
 nmd_nmd_LDADD = $(daemon_libs)
+nmd_nmd_LDFLAGS = $(AM_LDFLAGS) $(PACKED_LDFLAGS)
 
 # nmd searches its own directory for the programs that it starts, so a build tree uses its own programs.
 started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-log-uploader nmd/nm-shuffle
