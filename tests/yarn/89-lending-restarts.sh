@@ -18,6 +18,8 @@ restarts_lent() {
     need 'the ResourceManager is started again' rm_again
     check 'the maps run through the restart of the ResourceManager' wait_until 60 rm_counts_opportunistic 4
     is 'no map has ended' "$(count_of "$id" "$lent_now")" 4
+    use_node 1
+    failures_before[1]=$(status_of .upstream.failures)
     check 'a surge takes back a lent map after the restart' surge 30 counts_more "$id" "$taken_back" 1
     local lost
     lost=$(count_of "$id" "$taken_back")
@@ -42,6 +44,8 @@ java_lent() {
     touch "$shared/work/go-mixed"
     succeeds mixed
     is 'no map of the job was killed or has failed' "$(counters mixed | grep -E '^(Failed|Killed) map')" ''
+    need 'all services end, also the one on the Java NodeManager' empty
+    check 'both nodes remove the local files' wait_until 30 nothing_left
     java_node_stop 4
 }
 
