@@ -64,7 +64,7 @@ bench-packing:
 bench-masters: nmd/nmd $(started_by_nmd) nmctl/nmctl master-probe
 	$(srcdir)/%D%/masters/bench.sh .
 
-# Batch jobs beside services, with lending and on a stock NodeManager. It takes half an hour.
+# Batch jobs beside services, with lending and on a stock NodeManager. It takes 35 minutes.
 bench-lending: nmd/nmd $(started_by_nmd) nmctl/nmctl
 	$(srcdir)/%D%/lending/bench.sh .
 

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Measures what lending gains on a node whose services use 20 to 40 % of their allocation. `make bench-lending` runs this as root. It
-# takes half an hour.
+# takes 35 minutes.
 #
 #   tests/bench/lending/bench.sh BUILD
 #
 # An hour of a cluster is compressed to ten minutes. Three services have two thirds of the node's memory, and answer requests. Jobs of
 # MapReduce and Spark arrive. Their tasks mostly wait. They run twice, with the same plan: on a stock Java NodeManager, and on nmd that
 # lends. A service's memory surges twice. The table has the makespan, the waiting time of the jobs, the work done and lost, and the
-# latency of the services. SECONDS_OF_PLAN (600), JOBS (16) and RULE (all; nmd.lending) may be set in the environment.
+# latency of the services. SECONDS_OF_PLAN (600), JOBS (12) and RULE (all; nmd.lending) may be set in the environment.
 bench_here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${NMD_TEST_BUILD:-}" ]; then
     NMD_TEST_BUILD=$(cd "${1:?where is it built?}" && pwd) || exit
@@ -23,7 +23,7 @@ jobs_of=(spark)
 . "$bench_here/../../yarn/lent.sh"
 at_exit 'rm -rf "$NMD_TEST_DIR"'
 tap_done=1 # this script prints figures, and no test results
-length=${SECONDS_OF_PLAN:-600} jobs=${JOBS:-16} lending_rule=${RULE:-all}
+length=${SECONDS_OF_PLAN:-600} jobs=${JOBS:-12} lending_rule=${RULE:-all}
 # shellcheck disable=SC2034 # libraries use them
 node_mb=6144 job_deadline=3000 spark_deadline=3000
 service_mb=1280 # three of them; four masters and two tasks fit beside them. A multiple of the minimum allocation

@@ -10,5 +10,5 @@ gaps = [chance.expovariate(1) for _ in range(jobs)]
 at = 0.0
 for n, gap in enumerate(gaps):
     kind = ("mapreduce", "spark")[n % 2]
-    print(int(at), kind, f"{kind}{n + 1}", chance.choice((4, 4, 6)), chance.choice((15, 20, 30)))
+    print(int(at), kind, f"{kind}{n + 1}", chance.choice((4, 4, 6)), chance.choice((30, 40, 60)))
     at += gap * 0.8 * length / sum(gaps)
