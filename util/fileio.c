@@ -77,6 +77,31 @@ int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, 
     return 0;
 }
 
+int nm_read_to_end(int fd, size_t max, char **ret, size_t *ret_size)
+{
+    _cleanup_free_ char *text = malloc(max + 1);
+    size_t size = 0;
+
+    if (!text)
+        return -ENOMEM;
+    for (;;) {
+        ssize_t n = read(fd, text + size, max + 1 - size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        size += (size_t)n;
+        if (size > max)
+            return -E2BIG;
+    }
+    *ret_size = size;
+    *ret = STEAL_PTR(text);
+    return 0;
+}
+
 int nm_fdopendir(int fd, DIR **ret)
 {
     _cleanup_close_ int owned = fd;

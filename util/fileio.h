@@ -23,6 +23,10 @@ int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
  * regular or is larger. */
 int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, size_t *ret_size);
 
+/* Reads a stream to its end, so that text that was cut off isn't mistaken for the whole. The caller frees *ret, which
+ * has no final NUL. -E2BIG: the stream has more than max bytes. */
+int nm_read_to_end(int fd, size_t max, char **ret, size_t *ret_size);
+
 /* Opens a regular file for reading and writing, and creates it if it doesn't exist. Doesn't follow symlinks or wait
  * for the other end of a pipe. Returns a descriptor that the caller owns, -EBADMSG if the file isn't regular, or
  * -errno. */

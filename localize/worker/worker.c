@@ -15,38 +15,13 @@
 #include "localize/worker/worker-report.h"
 #include "util/clock.h"
 #include "util/error.h"
-
-/* Reads to the end of the input, so that truncated work is detected as invalid. */
-static int read_all(int fd, char **ret, size_t *ret_size)
-{
-    _cleanup_free_ char *text = malloc(NM_WORK_MAX_BYTES + 1);
-    size_t size = 0;
-
-    if (!text)
-        return -ENOMEM;
-    for (;;) {
-        ssize_t n = read(fd, text + size, NM_WORK_MAX_BYTES + 1 - size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        size += (size_t)n;
-        if (size > NM_WORK_MAX_BYTES)
-            return -E2BIG;
-    }
-    *ret_size = size;
-    *ret = STEAL_PTR(text);
-    return 0;
-}
+#include "util/fileio.h"
 
 static int read_work(int fd, struct nm_work *ret)
 {
     _cleanup_free_ char *text = NULL, *message = NULL;
     size_t size = 0;
-    int r = read_all(fd, &text, &size);
+    int r = nm_read_to_end(fd, NM_WORK_MAX_BYTES, &text, &size);
 
     if (r >= 0)
         r = nm_work_parse(text, size, ret, &message);

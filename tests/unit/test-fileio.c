@@ -357,10 +357,38 @@ static void test_strdup_printf_allocates_the_formatted_text(void **state)
     assert_string_equal(text, "a 7");
 }
 
+/* A stream is read to its end in any number of pieces. One that is longer than the limit is refused. */
+static void test_a_stream_is_read_to_its_end(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int fd[2];
+
+    (void)state;
+    assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+    assert_int_equal(write(fd[1], "abc", 3), 3);
+    assert_int_equal(close(fd[1]), 0);
+    assert_int_equal(nm_read_to_end(fd[0], 3, &text, &size), 0);
+    assert_int_equal(size, 3);
+    assert_memory_equal(text, "abc", 3);
+    free(text);
+    assert_int_equal(close(fd[0]), 0);
+
+    assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+    assert_int_equal(write(fd[1], "abcd", 4), 4);
+    text = NULL;
+    assert_int_equal(nm_read_to_end(fd[0], 3, &text, &size), -E2BIG); /* the other end is still open */
+    assert_null(text);
+    assert_int_equal(close(fd[0]), 0);
+    assert_int_equal(close(fd[1]), 0);
+    assert_int_equal(nm_read_to_end(-EBADF, 3, &text, &size), -EBADF);
+}
+
 int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_stream_is_read_to_its_end),
         WITH_DIRECTORY(test_a_file_is_read_up_to_the_size_of_the_buffer),
         WITH_DIRECTORY(test_an_interrupted_read_is_repeated),
         WITH_DIRECTORY(test_a_file_is_replaced_completely_or_not_at_all),
