@@ -33,7 +33,7 @@ typedef void (*nm_admin_script_cb_t)(const struct nm_script_verdict *v, void *us
 
 struct nm_admin_script_params {
     const char *path;   /* absolute */
-    char *const *args;  /* further arguments, terminated by NULL; NULL: none */
+    char *const *args;  /* the arguments after the path, terminated by NULL; a NULL pointer means no arguments */
     uint64_t timeout_usec;
     nm_admin_script_cb_t cb;
     /* Called for each line of the output, without its newline; may be NULL. The line is foreign text, without NUL. */

@@ -52,7 +52,7 @@ struct nm_upstream_query {
     const void *request;
     /* The next members are only for pages. */
     const char *owner, *file; /* the segments in the places of {user} and {file}, or NULL */
-    const char *raw_query;    /* the query as received, without '?'; "" if there is none */
+    const char *raw_query;    /* the query of the request's target, without '?'; "" if the target has no query */
 };
 
 /* A page that the local interface serves for the upstream. `path` is the path of the route, with {id} in the place of
@@ -70,7 +70,7 @@ struct nm_upstream_page {
     json_t *json;             /* NULL: the page is a text */
     char *location;           /* where a client that is redirected finds the page; NULL: not redirected */
     char *before, *after;     /* NULL: empty */
-    int fd;                   /* a regular file; negative: none */
+    int fd;                   /* the regular file whose bytes the page shows; negative if the page shows no file */
     uint64_t from, size;      /* the bytes of the file. If the file has become shorter, fewer bytes are sent. */
     bool is_html;             /* the bytes of the file are escaped for HTML */
 };

@@ -48,7 +48,7 @@ static void put_head(struct nm_java_stream *s, const struct nm_log_meta *meta)
     nm_java_stream_constant(s, &access_class, "MODIFY_APP");
     nm_java_stream_text(s, meta->modify_acl);
     nm_java_stream_end(s);
-    nm_java_stream_text(s, "none"); /* the compression */
+    nm_java_stream_text(s, "none"); /* META says by which method the logs are compressed */
 }
 
 static void put_tail(struct nm_java_stream *s, const struct nm_log_meta *meta)

@@ -28,7 +28,7 @@ struct nm_log_meta_upload {
     size_t n;
 };
 
-/* A META of an earlier upload. Zeroed: there is none. */
+/* The META that an earlier upload has written. All members are zero if no upload came before. */
 struct nm_log_meta_former {
     const void *data;
     size_t size;

@@ -46,7 +46,7 @@ struct nm_log_params {
 
 struct nm_log_writer;
 
-/* Writes nothing yet. `sink` is copied.
+/* Makes a writer, which writes nothing before the first call of another function, and copies *sink.
  * -ENAMETOOLONG: a string is too long. -EBADMSG: former_meta was not written by this code with the same application,
  * owner, node and access lists, or is too large. The caller then begins a new file. -EFBIG: offset_bytes is too large.
  * -EINVAL: the parameters contradict each other. */

@@ -29,7 +29,7 @@ struct nm_upload_entry {
 };
 
 struct nm_upload_memory {
-    /* the upload that has written this memory; upload_msec is 0 if there is none */
+    /* the upload that has written this memory; upload_msec is 0 if no upload has written it */
     uint64_t upload_msec;
     uint64_t remote_bytes, log_bytes, n_files;
     char *remote_name; /* NULL if there is no upload */

@@ -54,8 +54,8 @@ int nm_upload_plan_open_file(int dir_fd, const char *name)
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Finds what was uploaded of an open file. NULL: nothing was uploaded of it. The inode's number alone doesn't identify
- * the file: the file may have replaced another one. */
+/* Finds the memory's entry of an open file. Returns NULL if no upload has read the file. The inode's number alone
+ * doesn't identify the file: the file may have replaced another one. */
 static const struct nm_upload_entry *find_uploaded(struct making *m, int fd, const struct stat *st)
 {
     const char *container = m->work->containers[m->container].id;

@@ -20,7 +20,7 @@ struct nm_upload_item {
     char *name;
     uint64_t device, inode;
     uint64_t offset;      /* bytes that were uploaded before */
-    uint64_t fingerprint; /* of these bytes; 0 if there are none */
+    uint64_t fingerprint; /* of the uploaded bytes; 0 if nothing was uploaded */
     uint64_t size;   /* bytes to be uploaded */
     uint64_t modified_msec;
 };
@@ -29,7 +29,8 @@ struct nm_upload_plan {
     struct nm_upload_item *items; /* by container, name and log directory */
     size_t n, size;
     uint64_t total_bytes;
-    /* the entries of the old memory that remain valid: files that have nothing new, and other containers */
+    /* entries that the new memory takes over from the old one: those of files without new bytes, and of containers
+     * that this upload doesn't read */
     struct nm_upload_memory kept;
 };
 

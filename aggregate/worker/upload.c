@@ -17,7 +17,7 @@ struct upload {
     const struct nm_upload_work *work;
     struct nm_target *target;
     struct nm_upload_report *report;
-    int state_fd; /* the application's log directory that has the memory; -EBADF: there is none */
+    int state_fd; /* the log directory in which the memory is; -EBADF if the application has no log directory */
     struct nm_upload_memory memory, pending;
     struct nm_upload_plan plan;
     struct nm_upload_stream *stream;

@@ -14,7 +14,8 @@
 #include "aggregate/worker/upload-work.h"
 
 struct nm_upload_result {
-    uint64_t bytes, n_files; /* size of the remote file, number of log files in it; 0: there was nothing to upload */
+    /* size of the remote file, and the number of log files in it; both are 0 if no log had new bytes */
+    uint64_t bytes, n_files;
     char *name;              /* of the remote file; NULL: there was nothing to upload */
 };
 
