@@ -5,11 +5,11 @@
 # scraped nmd:
 #
 #   dashboard.py DASHBOARD METRICS PROMETHEUS-URL
-#   dashboard.py DASHBOARD METRICS
+#   dashboard.py DASHBOARD METRICS PREFIX
 #
-# METRICS is a file with the output of /metrics. Only a node of a cluster that lends has the metrics of lending, and Prometheus
-# has not scraped one: queries with these metrics must only be valid there. Without a URL, METRICS is the output of such a node,
-# and only these queries are compared with it. Prints each fault. Exits with status 1 if there are faults.
+# METRICS is a file with the output of /metrics. Only a node of a YARN cluster has the metrics with certain prefixes, and Prometheus
+# has not scraped one: queries with these metrics must only be valid there. With one of these prefixes, METRICS is the output of such
+# a node, and only the queries with this prefix are compared with it. Prints each fault. Exits with status 1 if there are faults.
 import json
 import re
 import sys
@@ -17,8 +17,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-dashboard, metrics, url = (sys.argv[1:] + [None])[:3]
-LENDING = "nm_lending_"
+dashboard, metrics, source = sys.argv[1:]
+OF_CLUSTER = {"nm_lending_": 4, "nm_log_upload": 3}  # prefixes, and how many queries they have at least
+url = None if source in OF_CLUSTER else source
 faults = []
 
 with open(dashboard, encoding="utf-8") as f:
@@ -56,13 +57,13 @@ for panel in model["panels"]:
     ids.add(panel["id"])
     for target in panel.get("targets", []):
         where, expr = panel["title"] + ": " + target["expr"], target["expr"]
-        of_lending = LENDING in expr
-        if of_lending and url:
+        prefix = next((p for p in OF_CLUSTER if p in expr), None)
+        if prefix and url:
             error = ask(in_prometheus(expr))[1]
             if error:
                 faults.append(f"{where}: Prometheus answers {error}")
-        if of_lending == bool(url):
-            continue  # METRICS is from the other kind of node
+        if prefix != (None if url else source):
+            continue  # METRICS is from another kind of node
         queries += 1
         # Every name that starts like nmd's metrics must be a metric of nmd, with the labels of this metric.
         for name, selector in re.findall(r"\b(nm_\w+)(?:\{([^}]*)\})?", expr):
@@ -89,4 +90,4 @@ for variable in model["templating"]["list"] if url else ():
 for fault in faults:
     print(fault)
 print(f"{queries} queries of {len(used_names)} metrics")
-sys.exit(1 if faults or queries < (20 if url else 4) else 0)
+sys.exit(1 if faults or queries < OF_CLUSTER.get(source, 20) else 0)

@@ -73,8 +73,10 @@ like 'plain: the remote file belongs to the user, and has the node and a time in
 like 'plain: the directory of uploaded logs belongs to yarn, and all users may create files in it' \
     "$(hdfs_rest '/tmp/logs?op=GETFILESTATUS' | jq -r '.FileStatus | "\(.owner) \(.permission)"')" '^yarn 1777$'
 is 'nmctl shows the uploaded application' "$(logs_status '"\(.uploaded) \(.given_up) \(.failures)"')" '1 0 0'
-like 'the metrics show the uploaded application' \
-    "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics | grep '^nm_log_uploads_done_total')" ' 1$'
+curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
+like 'the metrics show the uploaded application' "$(grep '^nm_log_uploads_done_total' "$dir/metrics")" ' 1$'
+check 'the queries of uploaded logs in the dashboard use existing metrics' \
+    "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" nm_log_upload
 
 job_user=${users[1]}
 pi_begin pi 0 4

@@ -54,7 +54,7 @@ is 'the application masters have sent all their requests' "$(cat "$dir/books.err
 check 'nmd responds after all tests' nmctl status
 curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
 check 'the queries of lending in the dashboard use existing metrics' \
-    "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics"
+    "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" nm_lending_
 if chromium=$(command -v chromium); then
     [ -z "${NMD_TEST_KEEP:-}" ] || mkdir -p "$NMD_TEST_KEEP"
     page=$(timeout 60 /usr/bin/python3 -B "$(dirname "$0")/lending-page.py" "$chromium" "$dir" "http://127.0.0.1:$web_port/" "$NMCTL" \
