@@ -279,6 +279,61 @@ static void as_long_as_no_opportunistic_container_was_granted_asks_are_repeated(
     assert_int_equal(reason_of(w), NM_LEND_REFUSED);
 }
 
+/* A container that was allocated before may look like this, too. */
+static void if_it_only_looked_like_that_opportunistic_counts_are_withdrawn_later(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 3);
+    assert_int_equal(grant(w, guaranteed(1)), NM_LEND_PASS);
+    expect_change(w, 2, -1);
+    assert_int_equal(reason_of(w), NM_LEND_REFUSED);
+    answer(w);
+    note_count(w, 0);
+    expect_change(w, 0, -1);
+    answer(w);
+    expect_no_change(w);
+    restart(w);
+    set_mode(w, NM_LEND_ALL);
+    call(w);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(2)), NM_LEND_RELEASE);
+    expect_change(w, 0, 0);
+    answer(w);
+    expect_no_change(w);
+    note_count(w, 2);
+    expect_change(w, 0, 2);
+}
+
+/* The ResourceManager ignores a repeated call. The books can't send the count of this key, so the ResourceManager still
+ * has the former one. */
+static void a_guaranteed_container_that_a_repeated_call_left_asked_for_refuses_nothing(void **state)
+{
+    struct nm_lend_ask labelled = ask_of(20, 1);
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    labelled.labelled = true;
+    note(w, labelled);
+    call(w);
+    answer(w);
+    labelled.count = 0;
+    note(w, labelled);
+    call(w);
+    repeat_answer(w);
+    for (int i = 0; i < 3; i++) {
+        expect_no_change(w);
+        answer(w);
+    }
+    note_count(w, 2);
+    expect_change(w, 0, 2);
+    answer(w);
+    assert_int_equal(grant(w, guaranteed(1)), NM_LEND_PASS);
+    expect_change(w, 0, 1);
+    assert_int_equal(reason_of(w), NM_LEND_LENT);
+}
+
 /* ---- ends --------------------------------------------------------------------------------------- */
 
 static void ends_are_counted_once(void **state)
@@ -548,6 +603,8 @@ int main(void)
         TEST(a_container_that_the_master_no_longer_wants_passes),
         TEST(if_opportunistic_asks_are_granted_as_guaranteed_nothing_is_lent),
         TEST(as_long_as_no_opportunistic_container_was_granted_asks_are_repeated),
+        TEST(if_it_only_looked_like_that_opportunistic_counts_are_withdrawn_later),
+        TEST(a_guaranteed_container_that_a_repeated_call_left_asked_for_refuses_nothing),
         TEST(ends_are_counted_once),
         TEST(a_key_backs_off_longer_after_each_preemption),
         TEST(preemptions_at_the_same_time_count_as_one),

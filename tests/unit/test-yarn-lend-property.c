@@ -13,7 +13,7 @@
  *   test-yarn-lend-property [HISTORIES [SEED]]
  *
  * History number i has the seed SEED + i. A failure prints the seed of its history. To repeat the failure, pass 1 and
- * this seed.
+ * this seed. Without arguments, the histories that have failed once run, too.
  */
 
 #include "lend-model.h"
@@ -563,11 +563,18 @@ static void history(uint64_t seed)
 #define HISTORIES 400
 #endif
 
+/* Seeds of histories that have failed. A change of the model changes them: then a unit test has to cover the fault.
+ * 3979: a guaranteed count that the books can't send was taken for sent. They concluded that the ResourceManager grants
+ * guaranteed containers only, and forgot an opportunistic count. */
+static const uint64_t regressions[] = {3979};
+
 int main(int argc, char **argv)
 {
     uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : HISTORIES;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 
+    for (size_t i = 0; argc == 1 && i < NM_ARRAY_SIZE(regressions); i++)
+        history(regressions[i]);
     for (uint64_t i = 0; i < n; i++)
         history(seed + i);
     printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "

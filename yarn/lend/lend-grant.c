@@ -18,15 +18,18 @@
 static void confirm(const struct nm_lend *l, struct nm_lend_entry *e)
 {
     e->answered = e->sent;
-    if (e->sent != NM_LEND_NOT_SENT && !l->uncertain) {
+    e->in_last_answer = 0;
+    if (e->sent == NM_LEND_NOT_SENT || l->uncertain)
+        return;
+    e->unsent = false;
+    if (e->sent != NM_LEND_SENT_WITHDRAWALS) {
         e->former_surplus = e->surplus;
         e->surplus = 0;
-        e->unsent = false;
-        e->n_sizes = 0;
-        if (e->sent_opportunistic > 0)
-            e->sizes[e->n_sizes++] = e->size;
     }
-    e->in_last_answer = 0;
+    if (e->withdrawn)
+        e->n_sizes = 0;
+    if (e->sent_opportunistic > 0)
+        nm_lend_keys_add_size(e);
 }
 
 /* The master has set a count that includes what this answer grants, and the books have subtracted that before. */
@@ -162,11 +165,20 @@ static int lend(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend
     (void)nm_lend_keys_take(e, 0);
     e->lent_total++;
     e->asked_usec = now_usec;
-    l->proven = true;
-    l->refused = false;
     count_grant(l, e);
     *ret = NM_LEND_SHOW;
     return 0;
+}
+
+/* Notes that the ResourceManager grants opportunistic containers. If the books have taken it for one that doesn't, they
+ * have not withdrawn opportunistic counts since then. */
+static void prove(struct nm_lend *l)
+{
+    for (size_t i = 0; l->refused && i < l->n_keys; i++)
+        l->keys[i].unsent |= l->keys[i].n_sizes > 0;
+    l->revision += l->refused || !l->proven;
+    l->proven = true;
+    l->refused = false;
 }
 
 /* Releases a container that the master cannot use. The ResourceManager has counted it. */
@@ -200,6 +212,7 @@ static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g,
         *ret = NM_LEND_RELEASE;
         return 0;
     }
+    prove(l);
     if (nm_lend_keys_wanted(e) == 0 || l->n_lent >= NM_LEND_CONTAINERS_MAX || !nm_lend_keys_size_is_valid(&g->size))
         return lend_nothing(l, e, g, ret);
     if (g->size.memory_mib >= e->size.memory_mib)
@@ -214,15 +227,6 @@ static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g,
 
 /* ---- guaranteed grants -------------------------------------------------------------------------- */
 
-/* Without opportunistic allocation, the ResourceManager has one count for both kinds of asks, which is what was sent
- * last. So no opportunistic count of 0 may be sent any more. */
-static void refuse(struct nm_lend *l)
-{
-    l->refused = true;
-    for (size_t i = 0; i < l->n_keys; i++)
-        l->keys[i].n_sizes = 0;
-}
-
 /* Notes a surplus after a guaranteed container was granted. Without opportunistic allocation, the ResourceManager may
  * also have granted one that was asked for as opportunistic. */
 static void add_surplus(const struct nm_lend *l, struct nm_lend_entry *e)
@@ -234,7 +238,7 @@ static void add_surplus(const struct nm_lend *l, struct nm_lend_entry *e)
         e->surplus = NM_MAX(e->surplus, (uint32_t)nm_sub_u64(e->guaranteed_max + others, e->wanted - e->lent_asked));
     } else if (e->answered == NM_LEND_SENT_BY_BOOKS)
         nm_lend_keys_add_surplus(e, e->sent_guaranteed + others);
-    else if (e->answered == NM_LEND_NOT_SENT && e->guaranteed_max > 0)
+    else if (e->answered != NM_LEND_SENT_BY_MASTER && e->guaranteed_max > 0)
         e->guaranteed_max--;
 }
 
@@ -246,7 +250,7 @@ static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
         (void)nm_lend_keys_take(e, e->lent_asked);
     else {
         if (!l->proven && e->guaranteed_max == 0 && !e->guesses)
-            refuse(l);
+            l->refused = true;
         e->lent_asked--;
         e->unsent = true;
         (void)nm_lend_keys_take(e, 0);

@@ -59,6 +59,11 @@ int nm_lend_keys_insert(struct nm_lend *l, const struct nm_lend_key *key, struct
 
 /* ---- one key ------------------------------------------------------------------------------------ */
 
+bool nm_lend_keys_same_size(const struct nm_lend_size *a, const struct nm_lend_size *b)
+{
+    return a->memory_mib == b->memory_mib && a->vcores == b->vcores;
+}
+
 bool nm_lend_keys_size_is_valid(const struct nm_lend_size *size)
 {
     /* With this limit no sum of the books overflows. */
@@ -132,6 +137,25 @@ uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip)
     }
     limit_shares(e);
     return since_usec;
+}
+
+bool nm_lend_keys_has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size)
+{
+    for (uint32_t i = 0; i < e->n_sizes; i++)
+        if (nm_lend_keys_same_size(&e->sizes[i], size))
+            return true;
+    return false;
+}
+
+/* If a master changes the size several times while no call is answered, the oldest size is given up: containers of
+ * this size are then released. */
+void nm_lend_keys_add_size(struct nm_lend_entry *e)
+{
+    if (nm_lend_keys_has_size(e, &e->size))
+        return;
+    if (e->n_sizes == NM_LEND_SIZES_MAX)
+        memmove(&e->sizes[0], &e->sizes[1], --e->n_sizes * sizeof e->sizes[0]);
+    e->sizes[e->n_sizes++] = e->size;
 }
 
 void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most)
@@ -221,7 +245,7 @@ static int note_ask(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t n
     }
     l->revision++;
     if (ask->opportunistic) {
-        e->unsent |= !e->own_opportunistic;
+        e->unsent |= !e->own_opportunistic || e->n_sizes > 0;
         e->own_opportunistic = e->own_in_call = true;
     } else
         set_count(e, ask, now_usec);

@@ -212,30 +212,6 @@ static void check_progress(struct nm_lend *l, struct nm_lend_entry *e, uint64_t 
 
 /* ---- changes ------------------------------------------------------------------------------------ */
 
-static bool is_same_size(const struct nm_lend_size *a, const struct nm_lend_size *b)
-{
-    return a->memory_mib == b->memory_mib && a->vcores == b->vcores;
-}
-
-static bool has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size)
-{
-    for (uint32_t i = 0; i < e->n_sizes; i++)
-        if (is_same_size(&e->sizes[i], size))
-            return true;
-    return false;
-}
-
-/* If a master changes the size several times while no call is answered, the oldest size is given up: containers of
- * this size are then released. */
-static void add_size(struct nm_lend_entry *e)
-{
-    if (has_size(e, &e->size))
-        return;
-    if (e->n_sizes == NM_LEND_SIZES_MAX)
-        memmove(&e->sizes[0], &e->sizes[1], --e->n_sizes * sizeof e->sizes[0]);
-    e->sizes[e->n_sizes++] = e->size;
-}
-
 static int add_change(struct nm_lend *l, const struct nm_lend_change *change)
 {
     if (NM_ARRAY_ROOM(l->changes, l->n_changes, l->changes_size) < 0)
@@ -244,16 +220,21 @@ static int add_change(struct nm_lend *l, const struct nm_lend_change *change)
     return 0;
 }
 
-/* Sets the opportunistic counts of other sizes to 0. The master's own opportunistic asks follow in the same call.
- * Without them, a count of 0 could replace the master's. */
+/* Returns whether opportunistic counts may be set to 0. The master's own opportunistic asks follow in the same call.
+ * Without them, a count of 0 could replace the master's. If the ResourceManager grants guaranteed containers only, it
+ * has one count for both kinds of asks, which is what was sent last. */
+static bool can_withdraw(const struct nm_lend *l, const struct nm_lend_entry *e)
+{
+    return !l->refused && (!e->own_opportunistic || e->own_in_call);
+}
+
+/* Sets the opportunistic counts of other sizes to 0. */
 static int withdraw(struct nm_lend *l, const struct nm_lend_entry *e, bool all)
 {
     int r = 0;
 
-    if (e->own_opportunistic && !e->own_in_call)
-        return 0;
     for (uint32_t i = 0; r == 0 && i < e->n_sizes; i++)
-        if (all || !is_same_size(&e->sizes[i], &e->size))
+        if (all || !nm_lend_keys_same_size(&e->sizes[i], &e->size))
             r = add_change(l, &(struct nm_lend_change){.key = e->key, .size = e->sizes[i], .with_opportunistic = true,
                                                        .only_opportunistic = true});
     return r;
@@ -266,11 +247,9 @@ static int add_counts(struct nm_lend *l, const struct nm_lend_entry *e)
         .size = e->size,
         .guaranteed = (int32_t)(e->wanted - e->lent_asked),
         .opportunistic = (int32_t)e->lent_asked,
-        .with_opportunistic = e->lent_asked > 0 || has_size(e, &e->size),
+        .with_opportunistic = e->lent_asked > 0 || (e->withdrawn && nm_lend_keys_has_size(e, &e->size)),
     };
 
-    if (e->own_opportunistic && !e->own_in_call)
-        change.with_opportunistic = false;
     return add_change(l, &change);
 }
 
@@ -282,18 +261,20 @@ static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
 
     if (!e->unsent || e->forgotten || !(e->touched || e->in_call))
         return 0;
-    r = withdraw(l, e, special);
+    e->withdrawn = can_withdraw(l, e);
+    if (e->withdrawn)
+        r = withdraw(l, e, special);
     if (r == 0 && !special && !(e->in_call && e->lent_asked == 0 && e->n_sizes == 0))
         r = add_counts(l, e);
     if (r < 0)
         return r;
-    e->sent = e->in_call ? NM_LEND_SENT_BY_MASTER : NM_LEND_SENT_BY_BOOKS;
+    e->sent = e->in_call ? NM_LEND_SENT_BY_MASTER : special ? NM_LEND_SENT_WITHDRAWALS : NM_LEND_SENT_BY_BOOKS;
     e->sent_guaranteed = e->wanted - e->lent_asked;
     e->sent_opportunistic = e->lent_asked;
     e->sent_usec = now_usec;
     e->guaranteed_max = NM_MAX(e->guaranteed_max, e->sent_guaranteed);
     if (e->lent_asked > 0)
-        add_size(e);
+        nm_lend_keys_add_size(e);
     return 0;
 }
 
@@ -308,7 +289,7 @@ static void end_answer(struct nm_lend *l)
     for (size_t i = 0; i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
-        if (e->answered != NM_LEND_NOT_SENT && !l->uncertain) {
+        if ((e->answered == NM_LEND_SENT_BY_MASTER || e->answered == NM_LEND_SENT_BY_BOOKS) && !l->uncertain) {
             e->guaranteed_max = e->sent_guaranteed;
             e->guesses = false;
         }

@@ -38,8 +38,9 @@ struct nm_lend_batch {
     uint32_t n;
 };
 
-/* Who has set the counts that a call takes to the ResourceManager. */
-enum nm_lend_sender { NM_LEND_NOT_SENT, NM_LEND_SENT_BY_MASTER, NM_LEND_SENT_BY_BOOKS };
+/* Who has set the counts that a call takes to the ResourceManager. NM_LEND_SENT_WITHDRAWALS: the call has no guaranteed
+ * count of the key, because the books don't know how to send it, and sets opportunistic counts to 0. */
+enum nm_lend_sender { NM_LEND_NOT_SENT, NM_LEND_SENT_BY_MASTER, NM_LEND_SENT_BY_BOOKS, NM_LEND_SENT_WITHDRAWALS };
 
 /* A key. `wanted` is the sum of its batches, and lent_asked is at most `wanted`: the oldest ones are lent first. */
 struct nm_lend_entry {
@@ -56,7 +57,8 @@ struct nm_lend_entry {
     uint64_t preempted_usec, backs_off_until_usec;
     uint32_t back_off_step; /* number of back-offs since the last reset */
 
-    /* Sizes for which the ResourceManager may have an opportunistic count: it has a count for each size. */
+    /* Sizes for which the ResourceManager may have an opportunistic count: it has a count for each size. A size is
+     * removed when the ResourceManager has read that its count is 0. */
     struct nm_lend_size sizes[NM_LEND_SIZES_MAX];
     uint32_t n_sizes;
     bool unsent; /* the ResourceManager may have other counts than these books */
@@ -74,6 +76,7 @@ struct nm_lend_entry {
     enum nm_lend_sender sent;     /* in the call that isn't answered yet */
     enum nm_lend_sender answered; /* in the call whose answer is handled */
     uint32_t sent_guaranteed, sent_opportunistic;
+    bool withdrawn; /* that call sets all opportunistic counts but sent_opportunistic to 0 */
     uint32_t guaranteed_max; /* the ResourceManager has at most this guaranteed count */
     bool guesses;            /* since a restart of nmd: guaranteed_max is a guess */
     uint64_t sent_usec;
@@ -91,6 +94,7 @@ int nm_lend_keys_insert(struct nm_lend *l, const struct nm_lend_key *key, struct
 
 /* Returns whether counts and sizes are in the range that the books handle. */
 bool nm_lend_keys_size_is_valid(const struct nm_lend_size *size);
+bool nm_lend_keys_same_size(const struct nm_lend_size *a, const struct nm_lend_size *b);
 /* Returns what the master waits for: 0 if the ResourceManager has forgotten it. */
 uint32_t nm_lend_keys_wanted(const struct nm_lend_entry *e);
 /* Returns whether the key has properties of asks for "*" that the books don't know how to send. */
@@ -101,6 +105,9 @@ uint32_t nm_lend_keys_count_since(const struct nm_lend_entry *e, uint64_t usec);
 uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip);
 /* Removes the newest ones. */
 void nm_lend_keys_lower(struct nm_lend_entry *e, uint32_t n);
+/* Adds the key's size to its sizes. */
+void nm_lend_keys_add_size(struct nm_lend_entry *e);
+bool nm_lend_keys_has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size);
 /* Notes that the ResourceManager has one guaranteed ask too many, of `most`. */
 void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most);
 
