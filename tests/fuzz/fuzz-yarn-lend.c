@@ -51,7 +51,8 @@ static void check(const struct nm_lend *l)
 
 static void make_call(struct nm_lend *l, uint8_t byte, uint64_t now_usec)
 {
-    const struct nm_lend_limits limits = {byte & 1 ? -1 : 4096, byte & 2 ? -1 : 4096, byte & 4 ? -1 : 4096, byte & 8};
+    const struct nm_lend_limits limits = {byte & 1 ? -1 : 4096, byte & 2 ? -1 : 4096, byte & 4 ? -1 : 4096,
+                                          byte & 2 ? -1 : 2048, byte & 8};
     const struct nm_lend_rule rule = {(byte >> 4) % NM_LEND_N_MODES, 100, 50};
     const struct nm_lend_ask ask = {.key = {byte % 4, -1}, .size = {1024, 1}, .count = byte % 16, .any = true,
                                     .relax = true};

@@ -51,13 +51,13 @@ static void rm_answer(struct fixture *w, struct nm_hadoop_call *call, const Prot
     }
 }
 
-static Masters__NodeForScheduling *a_node(void)
+static Masters__NodeForScheduling *a_node(const struct fixture *w)
 {
     static Hadoop__NodeId id;
     static Masters__NodeForScheduling node;
 
     id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
-    id.host = (char *)TOKENS_HOST;
+    id.host = (char *)(uintptr_t)(w->listed_host ?: TOKENS_HOST);
     id.has_port = 1;
     id.port = TOKENS_PORT;
     node = (Masters__NodeForScheduling)MASTERS__NODE_FOR_SCHEDULING__INIT;
@@ -71,8 +71,8 @@ static void rm_register(struct nm_hadoop_call *call, void *userdata)
     Masters__DistributedRegisterAnswer m = MASTERS__DISTRIBUTED_REGISTER_ANSWER__INIT;
     Masters__RegisterMasterAnswer plain = MASTERS__REGISTER_MASTER_ANSWER__INIT;
     Hadoop__Resource least = HADOOP__RESOURCE__INIT, most = HADOOP__RESOURCE__INIT;
-    Masters__NodeForScheduling *nodes[] = {a_node()};
     struct fixture *w = userdata;
+    Masters__NodeForScheduling *nodes[] = {a_node(w)};
 
     w->unknown = nm_hadoop_call_request(call)->n_unknown_fields;
     least.has_memory = least.has_vcores = most.has_memory = most.has_vcores = 1;
@@ -110,9 +110,9 @@ static void rm_allocate(struct nm_hadoop_call *call, void *userdata)
     static Masters__NodeToken token, *tokens[] = {&token};
     Masters__DistributedAllocateAnswer m = MASTERS__DISTRIBUTED_ALLOCATE_ANSWER__INIT;
     Masters__AllocateAnswer plain = MASTERS__ALLOCATE_ANSWER__INIT;
-    Masters__NodeForScheduling *nodes[] = {a_node()};
     const Masters__AllocateRequest *request;
     struct fixture *w = userdata;
+    Masters__NodeForScheduling *nodes[] = {a_node(w)};
 
     if (w->settings.distributed) {
         const Masters__DistributedAllocateRequest *distributed =
@@ -138,7 +138,7 @@ static void rm_allocate(struct nm_hadoop_call *call, void *userdata)
     }
     if (w->gives_token) {
         token = (Masters__NodeToken)MASTERS__NODE_TOKEN__INIT;
-        token.node = a_node()->id;
+        token.node = a_node(w)->id;
         token.token = &given;
         plain.node_tokens = tokens;
         plain.n_node_tokens = 1;

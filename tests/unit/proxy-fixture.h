@@ -37,6 +37,7 @@ struct fixture {
     struct nm_hadoop_server *rm;
     const char *refuses; /* class of the exception with which the ResourceManager refuses calls; NULL: it answers
                             calls */
+    const char *listed_host; /* of the node that the ResourceManager lists; NULL: TOKENS_HOST */
     bool holds, rolls, gives_token; /* gives_token: an NMToken for the node */
     struct nm_hadoop_call *held;
     unsigned calls;

@@ -470,6 +470,28 @@ static void restore_twin(struct fixture *w)
     totals.restored++;
 }
 
+static bool has_lendable(const struct fixture *w, int64_t memory_mib)
+{
+    for (size_t i = 0; i < w->n_list; i++) {
+        const int h = w->list[i].host;
+
+        if (!w->blacklisted[h] && w->list[i].partition == 0 && w->measures[h].kind != NM_YARN_ALLOC_OTHER &&
+            w->lent_mib[h] + memory_mib <= w->lent_most_mib)
+            return true;
+    }
+    return false;
+}
+
+static void check_lendable(const struct fixture *w)
+{
+    const int64_t largest_mib = nm_yarn_allocator_lendable_mib(w->a);
+
+    CHECK(w, (largest_mib == INT64_MAX) == (!w->limits.lendable || w->n_list == 0));
+    for (size_t k = 0; k < N_KEYS && largest_mib < INT64_MAX; k++)
+        if (keys[k].size.memory_mib <= w->limits.max.memory_mib)
+            CHECK(w, (keys[k].size.memory_mib <= largest_mib) == has_lendable(w, keys[k].normal.memory_mib));
+}
+
 static void heartbeat(struct fixture *w)
 {
     const struct nm_yarn_placement *placed, *twins;
@@ -494,6 +516,7 @@ static void heartbeat(struct fixture *w)
     for (size_t k = 0; k < N_KEYS; k++)
         asked += (uint64_t)w->wanted[k].count;
     CHECK(w, nm_yarn_allocator_figures(w->a).outstanding == asked);
+    check_lendable(w);
     CHECK(w, nm_yarn_allocator_allocate(w->a, w->now_usec, &placed, &n) == 0);
     CHECK(w, nm_yarn_allocator_allocate(w->twin, w->now_usec, &twins, &n_twins) == 0);
     CHECK(w, n == n_twins && n <= asked);

@@ -294,6 +294,32 @@ static void test_the_memory_on_a_node_is_limited(void **state)
     lend_tear_down(&l);
 }
 
+/* The node of the master knows which nodes may get the next container. */
+static void test_lending_continues_on_another_node_if_one_has_its_limit(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, true, "all");
+    l.w.settings.lending.node_max_mib = 1100;
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 3);
+    (void)lend_call(&l);
+    lend_tell_room(&l, TOKENS_HOST, 8192, true);
+    (void)lend_call(&l);
+    assert_int_equal(l.w.placed, 1);
+    assert_string_equal(lend_call(&l), "20 G * 2"); /* back in the line for guaranteed containers */
+    l.w.listed_host = "far";
+    assert_string_equal(lend_call(&l), "");
+    assert_string_equal(lend_call(&l), "20 G * 0");
+    lend_tell_room(&l, "far", 8192, true);
+    (void)lend_call(&l);
+    assert_int_equal(l.w.placed, 1);
+    assert_string_equal(lend_call(&l), "20 G * 1");
+    assert_int_equal(lend_figures(&l).lent, 2);
+    lend_tear_down(&l);
+}
+
 /* The limit of a queue holds for all masters of the node together. */
 static void test_the_memory_of_a_queue_is_limited(void **state)
 {
@@ -694,6 +720,7 @@ int main(void)
         cmocka_unit_test(test_opportunistic_containers_of_the_master_do_not_wait_for_answers),
         cmocka_unit_test(test_the_memory_of_an_application_is_limited),
         cmocka_unit_test(test_the_memory_on_a_node_is_limited),
+        cmocka_unit_test(test_lending_continues_on_another_node_if_one_has_its_limit),
         cmocka_unit_test(test_the_memory_of_a_queue_is_limited),
         cmocka_unit_test(test_nothing_is_lent_for_a_while_after_a_preemption),
         cmocka_unit_test(test_nothing_is_lent_while_a_lent_container_waits),

@@ -459,6 +459,29 @@ static void nothing_is_lent_while_each_node_has_its_limit(void **state)
     assert_int_equal(figures(w).asked, 1);
 }
 
+/* The proxy chooses the nodes, and knows that another one has room. */
+static void a_full_node_does_not_matter_if_another_one_has_room(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    lend(w, 2);
+    w->limits.node_memory_mib = 2 * 1024;
+    w->limits.node_memory_left_mib = INT64_MAX; /* there is no list of nodes */
+    note_count(w, 2);
+    expect_change(w, 0, 2);
+    answer(w);
+    w->limits.node_memory_left_mib = 1023;
+    expect_change(w, 2, 0);
+    assert_int_equal(reason_of(w), NM_LEND_NODE_LIMIT);
+    answer(w);
+    w->limits.node_memory_left_mib = 1024;
+    expect_change(w, 0, 2);
+    w->limits.node_memory_mib = 1023;
+    call(w);
+    assert_int_equal(reason_of(w), NM_LEND_NODE_LIMIT);
+}
+
 /* The ask may have been made before, and the opportunistic containers may be the master's own. */
 static void books_that_begin_late_lend_nothing_until_the_registration(void **state)
 {
@@ -660,6 +683,7 @@ int main(void)
         TEST(a_queue_is_lent_what_is_left_in_addition),
         TEST(nothing_is_lent_while_each_node_has_its_limit),
         TEST(books_that_begin_late_lend_nothing_until_the_registration),
+        TEST(a_full_node_does_not_matter_if_another_one_has_room),
         TEST(a_node_limit_below_the_size_lends_nothing),
         TEST(the_key_that_has_waited_longest_is_lent_first),
         TEST(at_most_4096_containers_are_lent_and_asked_for),

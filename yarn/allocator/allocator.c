@@ -174,6 +174,37 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
     return 0;
 }
 
+/* ---- lending ------------------------------------------------------------------------------------- */
+
+/* Returns the size of the largest container that fits. */
+static int64_t largest_mib(const struct nm_yarn_alloc_limits *l, int64_t memory_mib)
+{
+    if (memory_mib < nm_yarn_normal_size(l, (struct nm_yarn_alloc_size){}).memory_mib)
+        return 0;
+    return l->increment.memory_mib > 0 ? memory_mib - memory_mib % l->increment.memory_mib : memory_mib;
+}
+
+static bool is_for_lent(const struct nm_yarn_allocator *a, const struct nm_yarn_candidate *node)
+{
+    return node->measure.kind != NM_YARN_ALLOC_OTHER && !node->is.partition[0] &&
+           !nm_yarn_ask_names_find(&a->blacklist, node->is.host);
+}
+
+int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a)
+{
+    int64_t most = 0;
+
+    if (!a->limits.lendable || a->nodes.n == 0)
+        return INT64_MAX;
+    for (size_t i = 0; i < a->nodes.n; i++) {
+        const struct nm_yarn_candidate *node = &a->nodes.list[i];
+
+        if (is_for_lent(a, node))
+            most = NM_MAX(most, a->limits.lendable(a->limits.userdata, node->is.host, node->is.port));
+    }
+    return largest_mib(&a->limits, most);
+}
+
 /* ---- figures ------------------------------------------------------------------------------------ */
 
 uint64_t nm_yarn_allocator_revision(const struct nm_yarn_allocator *a)

@@ -114,7 +114,7 @@ struct nm_yarn_alloc_limits {
     /* With lends: whether the application itself asks for opportunistic containers with this key. NULL: it doesn't. */
     bool (*is_own)(const void *userdata, int32_t priority, int64_t request_id);
     /* With lends: the memory in MiB that may still be lent to the application on this node. Is called for each node at
-     * the start of a heartbeat. NULL: no limit. */
+     * the start of a heartbeat, and by nm_yarn_allocator_lendable_mib(). NULL: no limit. */
     int64_t (*lendable)(const void *userdata, const char *host, int32_t port);
     const void *userdata; /* of is_own and lendable */
     bool lends_to_unknown; /* with lends: a node whose room isn't known may get containers, unless its answer is awaited
@@ -193,6 +193,11 @@ int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_allo
  * the placed containers. The other containers wait for the next heartbeat. *ret is valid until the next call. */
 int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, const struct nm_yarn_placement **ret,
                                size_t *ret_n);
+
+/* Returns the memory in MiB of the largest container that limits.lendable allows to be lent on one of the listed nodes,
+ * without those that never get one: nodes of another partition, blacklisted ones, and other NodeManagers. INT64_MAX:
+ * there is no limit, or no node is listed. Must be called only while limits.lendable may be called. */
+int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a);
 
 /* ---- state that survives a restart of nmd: asks and blacklist, without limits and nodes -------- */
 

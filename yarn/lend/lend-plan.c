@@ -69,8 +69,19 @@ static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
 /* What may still be asked for in a plan. */
 struct budget {
     int64_t application_mib, queue_mib, containers;
-    int64_t node_limit_mib, node_least_mib; /* node_least_mib: memory lent on the node that has the least */
+    int64_t largest_mib; /* the largest container that the limit for nodes allows */
 };
+
+/* Returns the largest container that the limit for nodes allows on the nodes with lent containers. */
+static int64_t largest_on_used_nodes(const struct nm_lend *l, int64_t limit_mib)
+{
+    int64_t least_mib = INT64_MAX;
+
+    for (size_t i = 0; i < l->n_nodes; i++)
+        if (l->nodes[i]->lent > 0)
+            least_mib = NM_MIN(least_mib, l->nodes[i]->lent_memory_mib);
+    return least_mib == INT64_MAX ? limit_mib : limit_mib - least_mib;
+}
 
 static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_limits *limits)
 {
@@ -79,19 +90,17 @@ static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_l
         .application_mib = INT64_MAX,
         .queue_mib = INT64_MAX,
         .containers = (int64_t)(NM_LEND_CONTAINERS_MAX - l->n_lent),
-        .node_limit_mib = limits->node_memory_mib >= 0 ? limits->node_memory_mib : INT64_MAX,
-        .node_least_mib = INT64_MAX,
+        .largest_mib = INT64_MAX,
     };
 
     if (limits->application_memory_mib >= 0)
         b.application_mib = limits->application_memory_mib - f.lent_memory_mib;
     if (limits->queue_memory_left_mib >= 0)
         b.queue_mib = NM_MIN(limits->queue_memory_left_mib, INT64_MAX - f.asked_memory_mib) + f.asked_memory_mib;
-    for (size_t i = 0; limits->node_memory_mib >= 0 && i < l->n_nodes; i++)
-        if (l->nodes[i]->lent > 0)
-            b.node_least_mib = NM_MIN(b.node_least_mib, l->nodes[i]->lent_memory_mib);
-    if (b.node_least_mib == INT64_MAX)
-        b.node_least_mib = 0;
+    if (limits->node_memory_mib >= 0)
+        b.largest_mib = limits->node_memory_left_mib >= 0
+                            ? NM_MIN(limits->node_memory_left_mib, limits->node_memory_mib)
+                            : largest_on_used_nodes(l, limits->node_memory_mib);
     return b;
 }
 
@@ -102,7 +111,7 @@ static void apply_limits(const struct nm_lend *l, struct nm_lend_entry *e, struc
     reduce(e, NM_MAX(b->application_mib, INT64_C(0)) / size_mib, NM_LEND_APPLICATION_LIMIT);
     reduce(e, b->containers, NM_LEND_APPLICATION_LIMIT);
     reduce(e, NM_MAX(b->queue_mib, INT64_C(0)) / size_mib, NM_LEND_QUEUE_LIMIT);
-    if (size_mib > b->node_limit_mib - b->node_least_mib)
+    if (size_mib > b->largest_mib)
         reduce(e, 0, NM_LEND_NODE_LIMIT);
     if (l->refused)
         reduce(e, 0, NM_LEND_REFUSED);

@@ -54,6 +54,9 @@ struct nm_lend_limits {
     int64_t queue_memory_left_mib;  /* maximum of the queue, less lent_memory_mib and asked_memory_mib of all masters of
                                        the queue, this one included, but at least 0; -1: no limit */
     int64_t node_memory_mib;        /* maximum memory lent to this application on one node; -1: no limit */
+    int64_t node_memory_left_mib;   /* with a limit for nodes: the largest container that it allows on the nodes that
+                                       may get the next one; -1: these nodes aren't known, so nothing more is lent while
+                                       all nodes with lent containers have reached the limit */
     bool observes;                  /* only counts what would be lent ("observe"); the asks stay as they are */
 };
 
@@ -73,7 +76,7 @@ enum nm_lend_reason {
     NM_LEND_QUEUED,            /* a lent container still waits in a node's queue */
     NM_LEND_APPLICATION_LIMIT,
     NM_LEND_QUEUE_LIMIT,
-    NM_LEND_NODE_LIMIT,        /* all nodes that hold lent containers have reached the limit */
+    NM_LEND_NODE_LIMIT,        /* all nodes have reached the limit: see nm_lend_limits.node_memory_left_mib */
     NM_LEND_REFUSED,           /* the ResourceManager grants guaranteed containers only (no opportunistic allocation) */
     NM_LEND_N_REASONS,
 };

@@ -181,7 +181,10 @@ static struct nm_yarn_alloc_figures distribute_figures(const void *stage)
 
 static void distribute_close(void *stage)
 {
-    nm_distribute_free(stage);
+    struct nm_distribute *d = stage;
+
+    d->m->allocator = NULL;
+    nm_distribute_free(d);
 }
 
 static int distribute_open(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret)
@@ -201,6 +204,7 @@ static int distribute_open(struct nm_stage_master *m, const struct nm_yarn_store
         nm_distribute_free(d);
         return r;
     }
+    m->allocator = d->allocator;
     *ret = d;
     return 0;
 }

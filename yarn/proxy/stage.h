@@ -81,6 +81,8 @@ struct nm_stage_master {
     /* The books of the stage that lends, or NULL if nothing is lent. Opportunistic asks may be lent asks of a master
      * that asked for guaranteed containers. Valid while that stage, or a later one, handles a call. */
     const struct nm_lend *lends;
+    /* That of the stage for distributed scheduling, or NULL if the chain doesn't contain it. */
+    const struct nm_yarn_allocator *allocator;
     /* Saves the current state of all stages. Returns 0 or -errno. */
     int (*save)(struct nm_stage_master *m);
 };
