@@ -153,7 +153,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/placement-log.c %D%/proxy/placement-log.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/proxy-stats.c %D%/proxy/proxy-stats.h \
-	%D%/proxy/slot-file.c %D%/proxy/slot-file.h \
+	%D%/proxy/slot-log.c %D%/proxy/slot-log.h \
 	%D%/proxy/stage.h \
 	%D%/proxy/stage-distribute.c \
 	%D%/proxy/stage-forward.c \

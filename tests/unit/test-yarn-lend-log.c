@@ -24,7 +24,7 @@
 struct world {
     int dir_fd;
     char path[40];
-    struct nm_yarn_lend_log *log;
+    struct nm_yarn_slot_log *log;
 };
 
 static int set_up(void **state)
@@ -45,7 +45,7 @@ static int tear_down(void **state)
 {
     struct world *w = *state;
 
-    nm_yarn_lend_log_free(w->log);
+    nm_yarn_slot_log_free(w->log);
     (void)close(w->dir_fd);
     remove_tree(w->path);
     free(w);
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 
 static void restart(struct world *w)
 {
-    nm_yarn_lend_log_free(w->log);
+    nm_yarn_slot_log_free(w->log);
     assert_int_equal(nm_yarn_lend_log_new(w->dir_fd, &w->log), 0);
 }
 
@@ -164,7 +164,7 @@ static void test_histories_survive_the_attempt_and_a_restart(void **state)
 /* The limit holds for all attempts together, and of one attempt the newest containers are kept. */
 static void test_the_newest_histories_are_kept(void **state)
 {
-    const int32_t max = (int32_t)NM_YARN_LENT_MAX;
+    const int32_t max = (int32_t)NM_YARN_SLOTS;
     struct world *w = *state;
 
     end(w, make_books(1, 2), 1, BEGIN + 5000 * SEC);
@@ -269,11 +269,11 @@ static void test_a_file_that_cannot_be_used_is_not_changed(void **state)
 {
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_lend_log_error(w->log), 0);
+    assert_int_equal(nm_yarn_slot_log_error(w->log), 0);
     assert_int_equal(unlinkat(w->dir_fd, "lent", 0), 0);
     assert_int_equal(mkdirat(w->dir_fd, "lent", 0700), 0);
     restart(w);
-    assert_int_equal(nm_yarn_lend_log_error(w->log), -EISDIR);
+    assert_int_equal(nm_yarn_slot_log_error(w->log), -EISDIR);
     end(w, make_books(1, 1), 1, BEGIN + 50 * SEC);
     assert_true(is_known(w, 1, 2));
     restart(w);

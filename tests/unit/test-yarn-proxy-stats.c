@@ -167,13 +167,13 @@ static void test_placements_survive_a_restart(void **state)
                         "first; passed over: 1 on the application's blacklist.\n"
                         "The container has 1024 MiB and 1 vcore at priority 20. Its request waited for 1.500 s.\n");
     json_decref(j);
-    for (int64_t i = 2; i < NM_YARN_PLACEMENTS_MAX; i++)
+    for (int64_t i = 2; i < NM_YARN_SLOTS; i++)
         add_placement(s, -i, NM_YARN_ALLOC_ANY);
     j = placement_after_restart(&s, 1);
     assert_non_null(j);
     json_decref(j);
     for (int64_t i = 0; i < 2; i++)
-        add_placement(s, -(int64_t)NM_YARN_PLACEMENTS_MAX - i, NM_YARN_ALLOC_ANY);
+        add_placement(s, -(int64_t)NM_YARN_SLOTS - i, NM_YARN_ALLOC_ANY);
     assert_null(placement_after_restart(&s, 1));
     j = placement_after_restart(&s, 2);
     assert_non_null(j);
@@ -344,7 +344,7 @@ static void test_placements_are_reported_as_json(void **state)
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627774", &whose));
 
     /* With too many placements, the oldest placement is dropped. */
-    for (int64_t i = 2; i <= NM_YARN_PLACEMENTS_MAX; i++)
+    for (int64_t i = 2; i <= NM_YARN_SLOTS; i++)
         add_placement(s, -i, NM_YARN_ALLOC_ANY);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
     assert_non_null(j);

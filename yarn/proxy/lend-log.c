@@ -1,57 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See lend-log.h. The file is a copy of the ring in memory. Each entry contains its number in the sequence of all
- * entries. A restarted nmd finds the newest entry by this number. */
+/* See lend-log.h. */
 
 #include "yarn/proxy/lend-log.h"
 
-#include <errno.h>
-
 #include "util/clock.h"
-#include "util/utf8.h"
 #include "yarn/id-messages.h"
 #include "yarn/proxy/proxy-store.pb-c.h"
-#include "yarn/proxy/slot-file.h"
 
-#define LENT_FILE "lent"
 #define NAME_MAX_BYTES 255u /* a longer name of a user or a queue is cut, so that each entry fits into a slot */
 
-_Static_assert(NM_YARN_LENT_MAX == NM_YARN_SLOTS, "the file is a copy of the ring");
-
 struct entry {
-    struct nm_lend_history is; /* lent_usec 0: the slot is empty */
-    struct nm_yarn_container_id master;
-    char *user, *queue;        /* NULL: not known */
+    struct nm_yarn_slot_entry is;
+    struct nm_lend_history history;
+    char *user, *queue; /* NULL: not known */
 };
 
-struct nm_yarn_lend_log {
-    struct nm_yarn_slot_file file;
-    uint64_t count; /* number of all entries that were ever added */
-    struct entry ring[NM_YARN_LENT_MAX];
-};
-
-/* Replaces the entry of a slot. Without memory, a name is not known. */
-static void set_entry(struct entry *e, const struct nm_lend_history *h, const struct nm_yarn_container_id *master,
-                      const char *user, const char *queue)
+/* Without memory, a name is not known. */
+static void set_names(struct entry *e, const char *user, const char *queue)
 {
-    free(e->user);
-    free(e->queue);
-    *e = (struct entry){*h, *master, user ? strndup(user, NAME_MAX_BYTES) : NULL,
-                        queue ? strndup(queue, NAME_MAX_BYTES) : NULL};
+    e->user = user ? strndup(user, NAME_MAX_BYTES) : NULL;
+    e->queue = queue ? strndup(queue, NAME_MAX_BYTES) : NULL;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void write_entry(const struct nm_yarn_lend_log *l, uint64_t n)
+static void write_entry(const struct nm_yarn_slot_log *l, const struct entry *e, uint64_t n)
 {
-    const struct entry *e = &l->ring[n % NM_YARN_LENT_MAX];
-    const struct nm_lend_history *h = &e->is;
+    const struct nm_lend_history *h = &e->history;
     struct nm_yarn_container_message container, master;
     Yarn__StoredLent m = YARN__STORED_LENT__INIT;
 
     m.number = n;
     m.container = nm_yarn_container_message_set(&container, &h->id);
-    m.master = nm_yarn_container_message_set(&master, &e->master);
+    m.master = nm_yarn_container_message_set(&master, &e->is.master);
     m.user = e->user;
     m.queue = e->queue;
     m.priority = h->key.priority;
@@ -65,7 +47,7 @@ static void write_entry(const struct nm_yarn_lend_log *l, uint64_t n)
     m.preempted = h->preempted;
     m.with_attempt = h->with_attempt;
     m.mode = (uint32_t)h->mode;
-    nm_yarn_slot_file_write(&l->file, n, &m.base);
+    nm_yarn_slot_log_write(l, n, &m.base);
 }
 
 struct list {
@@ -89,21 +71,23 @@ static int by_time(const void *a, const void *b)
     return ((*x)->lent_usec > (*y)->lent_usec) - ((*x)->lent_usec < (*y)->lent_usec);
 }
 
-static void add_entry(struct nm_yarn_lend_log *l, const struct nm_lend_history *from,
+static void add_entry(struct nm_yarn_slot_log *l, const struct nm_lend_history *from,
                       const struct nm_yarn_lend_view *v)
 {
-    struct nm_lend_history h = *from;
+    uint64_t number;
+    struct entry *e = nm_yarn_slot_log_add(l, &from->id, &v->master, &number);
 
-    h.running = h.queued = false;
-    if (h.ended_usec == 0) {
-        h.ended_usec = v->now_usec;
-        h.with_attempt = true;
+    e->history = *from;
+    e->history.running = e->history.queued = false;
+    if (from->ended_usec == 0) {
+        e->history.ended_usec = v->now_usec;
+        e->history.with_attempt = true;
     }
-    set_entry(&l->ring[l->count % NM_YARN_LENT_MAX], &h, &v->master, v->user, v->queue);
-    write_entry(l, l->count++);
+    set_names(e, v->user, v->queue);
+    write_entry(l, e, number);
 }
 
-void nm_yarn_lend_log_add(struct nm_yarn_lend_log *l, const struct nm_yarn_lend_view *v)
+void nm_yarn_lend_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_lend_view *v)
 {
     _cleanup_free_ const struct nm_lend_history **items = NULL;
     struct list list = {};
@@ -117,29 +101,21 @@ void nm_yarn_lend_log_add(struct nm_yarn_lend_log *l, const struct nm_yarn_lend_
     list = (struct list){items, 0};
     nm_lend_each_history(v->books, collect, &list);
     qsort(items, list.n, sizeof(*items), by_time);
-    for (size_t i = list.n - NM_MIN(list.n, (size_t)NM_YARN_LENT_MAX); i < list.n; i++)
+    for (size_t i = list.n - NM_MIN(list.n, (size_t)NM_YARN_SLOTS); i < list.n; i++)
         add_entry(l, items[i], v);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Checks an entry. An entry with the maximum number is refused, because no newer entry could have a higher number. */
-static bool is_whole(const Yarn__StoredLent *m, size_t slot)
-{
-    return m->number < INT64_MAX && m->number % NM_YARN_LENT_MAX == slot && nm_yarn_is_container(m->container) &&
-           nm_yarn_is_container(m->master) && m->lent_usec > 0 && m->mode < NM_LEND_N_MODES;
-}
-
-static void load_entry(const ProtobufCMessage *message, size_t slot, void *userdata)
+static bool load_entry(const ProtobufCMessage *message, struct nm_yarn_slot_head *ret_head, void *entry)
 {
     const Yarn__StoredLent *m = (const Yarn__StoredLent *)message;
-    struct nm_yarn_lend_log *l = userdata;
-    struct nm_yarn_container_id master;
-    struct nm_lend_history h;
+    struct entry *e = entry;
 
-    if (!is_whole(m, slot))
-        return;
-    h = (struct nm_lend_history){
+    *ret_head = (struct nm_yarn_slot_head){m->number, m->container, m->master};
+    if (m->lent_usec == 0 || m->mode >= NM_LEND_N_MODES || !nm_yarn_is_container(m->container))
+        return false;
+    e->history = (struct nm_lend_history){
         .id = nm_yarn_container_of(m->container),
         .key = {m->priority, m->request_id},
         .size = {m->memory_mib, m->vcores},
@@ -151,59 +127,42 @@ static void load_entry(const ProtobufCMessage *message, size_t slot, void *userd
         .with_attempt = m->with_attempt,
         .mode = (enum nm_lend_mode)m->mode,
     };
-    master = nm_yarn_container_of(m->master);
-    set_entry(&l->ring[slot], &h, &master, m->user, m->queue);
-    if (m->number >= l->count)
-        l->count = m->number + 1;
+    set_names(e, m->user, m->queue);
+    return true;
 }
+
+static void entry_done(void *entry)
+{
+    struct entry *e = entry;
+
+    free(e->user);
+    free(e->queue);
+}
+
+static const struct nm_yarn_slot_type lent = {
+    .file_name = "lent",
+    .message = &yarn__stored_lent__descriptor,
+    .entry_bytes = sizeof(struct entry),
+    .load = load_entry,
+    .done = entry_done,
+};
 
 /* ---- interface ------------------------------------------------------------------------------- */
 
-int nm_yarn_lend_log_new(int dir_fd, struct nm_yarn_lend_log **ret)
+int nm_yarn_lend_log_new(int dir_fd, struct nm_yarn_slot_log **ret)
 {
-    struct nm_yarn_lend_log *l = calloc(1, sizeof *l);
-
-    if (!l)
-        return -ENOMEM;
-    nm_yarn_slot_file_open(dir_fd, LENT_FILE, &l->file);
-    nm_yarn_slot_file_read(&l->file, &yarn__stored_lent__descriptor, load_entry, l);
-    *ret = l;
-    return 0;
+    return nm_yarn_slot_log_new(dir_fd, &lent, ret);
 }
 
-int nm_yarn_lend_log_error(const struct nm_yarn_lend_log *l)
-{
-    return l->file.error;
-}
-
-struct nm_yarn_lend_log *nm_yarn_lend_log_free(struct nm_yarn_lend_log *l)
-{
-    if (!l)
-        return NULL;
-    for (size_t i = 0; i < NM_YARN_LENT_MAX; i++) {
-        free(l->ring[i].user);
-        free(l->ring[i].queue);
-    }
-    nm_yarn_slot_file_done(&l->file);
-    free(l);
-    return NULL;
-}
-
-bool nm_yarn_lend_log_find(const struct nm_yarn_lend_log *l, const char *container, struct nm_lend_history *ret,
+bool nm_yarn_lend_log_find(const struct nm_yarn_slot_log *l, const char *container, struct nm_lend_history *ret,
                            struct nm_yarn_lend_view *ret_v)
 {
-    const uint64_t n = NM_MIN(l->count, (uint64_t)NM_YARN_LENT_MAX);
-    char text[NM_YARN_ID_SIZE];
+    const struct entry *e = nm_yarn_slot_log_find(l, container);
 
-    for (uint64_t i = 1; i <= n; i++) {
-        const struct entry *e = &l->ring[(l->count - i) % NM_YARN_LENT_MAX];
-
-        if (e->is.lent_usec == 0 || !nm_streq(nm_yarn_container_id_format(&e->is.id, text), container))
-            continue;
-        *ret = e->is;
-        *ret_v = (struct nm_yarn_lend_view){.queue = e->queue, .user = e->user, .master = e->master,
-                                            .now_usec = nm_realtime_usec()};
-        return true;
-    }
-    return false;
+    if (!e)
+        return false;
+    *ret = e->history;
+    *ret_v = (struct nm_yarn_lend_view){.queue = e->queue, .user = e->user, .master = e->is.master,
+                                        .now_usec = nm_realtime_usec()};
+    return true;
 }

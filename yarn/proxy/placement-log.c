@@ -1,39 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See placement-log.h. The file is a copy of the ring in memory. Each entry contains its number in the sequence of all
- * entries. A restarted nmd finds the newest entry by this number. */
+/* See placement-log.h. */
 
 #include "yarn/proxy/placement-log.h"
-
-#include <errno.h>
 
 #include "util/clock.h"
 #include "yarn/id-messages.h"
 #include "yarn/proxy/proxy-store.pb-c.h"
-#include "yarn/proxy/slot-file.h"
-
-#define PLACEMENTS_FILE "placements"
-
-_Static_assert(NM_YARN_PLACEMENTS_MAX == NM_YARN_SLOTS, "the file is a copy of the ring");
-
-struct nm_yarn_placement_log {
-    struct nm_yarn_slot_file file;
-    uint64_t count; /* number of all entries that were ever added */
-    struct nm_yarn_logged_placement ring[NM_YARN_PLACEMENTS_MAX]; /* host NULL: the slot is empty */
-};
-
-static void placement_done(struct nm_yarn_logged_placement *p)
-{
-    free(p->host);
-    free(p->rack);
-    *p = (struct nm_yarn_logged_placement){};
-}
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
+static void write_placement(const struct nm_yarn_slot_log *l, const struct nm_yarn_logged_placement *p, uint64_t n)
 {
-    const struct nm_yarn_logged_placement *p = &all->ring[n % NM_YARN_PLACEMENTS_MAX];
     const struct nm_yarn_alloc_why *why = &p->what.why;
     struct nm_yarn_container_message container, master;
     Yarn__StoredPlacement m = YARN__STORED_PLACEMENT__INIT;
@@ -46,8 +24,8 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     node.has_port = 1;
     node.port = p->port;
     m.number = n;
-    m.container = nm_yarn_container_message_set(&container, &p->container);
-    m.master = nm_yarn_container_message_set(&master, &p->master);
+    m.container = nm_yarn_container_message_set(&container, &p->is.container);
+    m.master = nm_yarn_container_message_set(&master, &p->is.master);
     m.node = &node;
     m.rack = p->rack;
     m.realtime_usec = p->realtime_usec;
@@ -63,7 +41,7 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     m.hosts = why->hosts;
     m.racks = why->racks;
     m.waited_usec = why->waited_usec;
-    nm_yarn_slot_file_write(&all->file, n, &m.base);
+    nm_yarn_slot_log_write(l, n, &m.base);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -73,99 +51,80 @@ static bool is_name(const char *text)
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
-/* Checks an entry. An nmd with fewer reasons may have written it. An entry with the maximum number is refused, because
- * no newer entry could have a higher number. */
-static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
+/* An nmd with fewer reasons may have written the entry. */
+static bool is_valid(const Yarn__StoredPlacement *m)
 {
-    return m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
-           nm_yarn_is_container(m->container) && nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) &&
-           is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed <= NM_YARN_N_SKIP_REASONS;
+    return m->node && is_name(m->node->host) && is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES &&
+           m->n_passed <= NM_YARN_N_SKIP_REASONS;
 }
 
-static void load_placement(const ProtobufCMessage *message, size_t slot, void *userdata)
+static bool load_placement(const ProtobufCMessage *message, struct nm_yarn_slot_head *ret_head, void *entry)
 {
     const Yarn__StoredPlacement *m = (const Yarn__StoredPlacement *)message;
-    struct nm_yarn_placement_log *all = userdata;
-    struct nm_yarn_logged_placement *p = &all->ring[slot];
-    _cleanup_free_ char *host = NULL, *rack = NULL;
-    struct nm_yarn_alloc_why *why = &p->what.why;
+    struct nm_yarn_logged_placement *p = entry;
 
-    if (!is_whole(m, slot))
-        return;
-    host = strdup(m->node->host);
-    rack = strdup(m->rack);
-    if (!host || !rack)
-        return;
-    *p = (struct nm_yarn_logged_placement){nm_yarn_container_of(m->container), nm_yarn_container_of(m->master),
-                                           STEAL_PTR(host), STEAL_PTR(rack), m->node->port, m->realtime_usec, {}};
+    *ret_head = (struct nm_yarn_slot_head){m->number, m->container, m->master};
+    if (!is_valid(m))
+        return false;
+    p->host = strdup(m->node->host);
+    p->rack = strdup(m->rack);
+    p->port = m->node->port;
+    p->realtime_usec = m->realtime_usec;
     p->what.size = (struct nm_yarn_alloc_size){m->memory_mib, m->vcores};
     p->what.priority = m->priority;
     p->what.request_id = m->request_id;
-    *why = (struct nm_yarn_alloc_why){.rule = (enum nm_yarn_alloc_rule)m->rule, .listed = (uint16_t)m->listed,
-                                      .position = (uint16_t)m->position, .hosts = m->hosts, .racks = m->racks,
-                                      .waited_usec = m->waited_usec};
+    p->what.why = (struct nm_yarn_alloc_why){.rule = (enum nm_yarn_alloc_rule)m->rule, .listed = (uint16_t)m->listed,
+                                             .position = (uint16_t)m->position, .hosts = m->hosts, .racks = m->racks,
+                                             .waited_usec = m->waited_usec};
     for (size_t i = 0; i < m->n_passed; i++)
-        why->skipped[i] = (uint16_t)m->passed[i];
-    if (m->number >= all->count)
-        all->count = m->number + 1;
+        p->what.why.skipped[i] = (uint16_t)m->passed[i];
+    return p->host && p->rack;
 }
+
+static void placement_done(void *entry)
+{
+    struct nm_yarn_logged_placement *p = entry;
+
+    free(p->host);
+    free(p->rack);
+}
+
+static const struct nm_yarn_slot_type placements = {
+    .file_name = "placements",
+    .message = &yarn__stored_placement__descriptor,
+    .entry_bytes = sizeof(struct nm_yarn_logged_placement),
+    .load = load_placement,
+    .done = placement_done,
+};
 
 /* ---- interface ------------------------------------------------------------------------------- */
 
-int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_placement_log **ret)
+int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_slot_log **ret)
 {
-    struct nm_yarn_placement_log *p = calloc(1, sizeof *p);
-
-    if (!p)
-        return -ENOMEM;
-    nm_yarn_slot_file_open(dir_fd, PLACEMENTS_FILE, &p->file);
-    nm_yarn_slot_file_read(&p->file, &yarn__stored_placement__descriptor, load_placement, p);
-    *ret = p;
-    return 0;
+    return nm_yarn_slot_log_new(dir_fd, &placements, ret);
 }
 
-int nm_yarn_placement_log_error(const struct nm_yarn_placement_log *p)
-{
-    return p->file.error;
-}
-
-struct nm_yarn_placement_log *nm_yarn_placement_log_free(struct nm_yarn_placement_log *p)
-{
-    if (!p)
-        return NULL;
-    for (size_t i = 0; i < NM_YARN_PLACEMENTS_MAX; i++)
-        placement_done(&p->ring[i]);
-    nm_yarn_slot_file_done(&p->file);
-    free(p);
-    return NULL;
-}
-
-void nm_yarn_placement_log_add(struct nm_yarn_placement_log *p, const struct nm_yarn_container_id *container,
+void nm_yarn_placement_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_container_id *container,
                                const struct nm_yarn_container_id *master, const struct nm_yarn_placement *what)
 {
     _cleanup_free_ char *host = strdup(what->node->host), *rack = strdup(what->node->rack);
-    struct nm_yarn_logged_placement *placement = &p->ring[p->count % NM_YARN_PLACEMENTS_MAX];
+    struct nm_yarn_logged_placement *p;
+    uint64_t number;
 
     if (!host || !rack)
         return;
-    placement_done(placement);
-    *placement = (struct nm_yarn_logged_placement){*container, *master, STEAL_PTR(host), STEAL_PTR(rack),
-                                                   what->node->port, nm_realtime_usec(), *what};
-    placement->what.node = NULL;
-    write_slot(p, p->count++);
+    p = nm_yarn_slot_log_add(l, container, master, &number);
+    p->host = STEAL_PTR(host);
+    p->rack = STEAL_PTR(rack);
+    p->port = what->node->port;
+    p->realtime_usec = nm_realtime_usec();
+    p->what = *what;
+    p->what.node = NULL;
+    write_placement(l, p, number);
 }
 
-const struct nm_yarn_logged_placement *nm_yarn_placement_log_find(const struct nm_yarn_placement_log *p,
+const struct nm_yarn_logged_placement *nm_yarn_placement_log_find(const struct nm_yarn_slot_log *l,
                                                                   const char *container)
 {
-    const uint64_t n = NM_MIN(p->count, (uint64_t)NM_YARN_PLACEMENTS_MAX);
-    char text[NM_YARN_ID_SIZE];
-
-    for (uint64_t i = 1; i <= n; i++) {
-        const struct nm_yarn_logged_placement *placement = &p->ring[(p->count - i) % NM_YARN_PLACEMENTS_MAX];
-
-        if (placement->host && nm_streq(nm_yarn_container_id_format(&placement->container, text), container))
-            return placement;
-    }
-    return NULL;
+    return nm_yarn_slot_log_find(l, container);
 }

@@ -16,9 +16,9 @@ struct nm_yarn_proxy_stats {
     uint64_t failed[NM_MASTER_N_CALLS];
     struct nm_histogram took[NM_MASTER_N_CALLS], added;
     uint64_t placed[NM_YARN_ALLOC_N_RULES];
-    struct nm_yarn_placement_log *placements;
+    struct nm_yarn_slot_log *placements;
     struct nm_yarn_lend_base lent;
-    struct nm_yarn_lend_log *lent_log;
+    struct nm_yarn_slot_log *lent_log;
 };
 
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret)
@@ -38,20 +38,20 @@ struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats 
 {
     if (!s)
         return NULL;
-    nm_yarn_placement_log_free(s->placements);
-    nm_yarn_lend_log_free(s->lent_log);
+    nm_yarn_slot_log_free(s->placements);
+    nm_yarn_slot_log_free(s->lent_log);
     free(s);
     return NULL;
 }
 
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s)
 {
-    return nm_yarn_placement_log_error(s->placements);
+    return nm_yarn_slot_log_error(s->placements);
 }
 
 int nm_yarn_proxy_stats_lent_error(const struct nm_yarn_proxy_stats *s)
 {
-    return nm_yarn_lend_log_error(s->lent_log);
+    return nm_yarn_slot_log_error(s->lent_log);
 }
 
 /* ---- counting --------------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static json_t *placement_to_json(const struct nm_yarn_logged_placement *placemen
     nm_yarn_placement_explain(&p, explanation, sizeof explanation);
     return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:I, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:s, s:s}",
                      "container_id", container, "attempt_id",
-                     nm_yarn_attempt_id_format(&placement->container.attempt, attempt), "node", where, "rule",
+                     nm_yarn_attempt_id_format(&placement->is.container.attempt, attempt), "node", where, "rule",
                      nm_yarn_alloc_rule_name(p.why.rule), "memory_bytes",
                      (json_int_t)(p.size.memory_mib * (int64_t)NM_MIB), "vcores", p.size.vcores, "priority",
                      p.priority, "request_id", (json_int_t)p.request_id, "listed", (int)p.why.listed, "position",
@@ -237,7 +237,7 @@ json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const
     json_t *found = placement ? placement_to_json(placement, container) : NULL;
 
     if (found)
-        *ret_master = placement->master;
+        *ret_master = placement->is.master;
     return found;
 }
 
