@@ -329,6 +329,32 @@ static void the_containers_of_a_node_are_listed(void **state)
     assert_int_equal(nm_lend_containers_on(w->l, "three", 4501, ids, 4), 0);
 }
 
+/* A question names a limited number of containers. */
+static void containers_that_are_not_known_to_run_are_listed_first(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_yarn_container_id ids[3];
+
+    note_count(w, 1);
+    call(w);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(4)), NM_LEND_SHOW);
+    assert_int_equal(nm_lend_containers_on(w->l, "one", 4501, ids, 3), 3);
+    assert_int_equal(ids[0].number, 4);
+    assert_int_equal(ids[1].number, 1);
+    set_running(w, 4, true);
+    set_running(w, 2, false);
+    assert_int_equal(nm_lend_containers_on(w->l, "one", 4501, ids, 1), 1);
+    assert_int_equal(ids[0].number, 2);
+    set_running(w, 2, true);
+    nm_lend_registered(w->l); /* then no state is certain */
+    set_running(w, 1, true);
+    assert_int_equal(nm_lend_containers_on(w->l, "one", 4501, ids, 3), 3);
+    assert_int_equal(ids[0].number, 2);
+    assert_int_equal(ids[1].number, 4);
+    assert_int_equal(ids[2].number, 1);
+}
+
 static void the_room_of_the_newest_256_nodes_is_kept(void **state)
 {
     struct fixture *w = *state;
@@ -459,6 +485,7 @@ int main(void)
         TEST(after_the_clock_is_set_back_nodes_are_asked_again),
         TEST(a_node_without_lent_containers_is_not_asked),
         TEST(the_containers_of_a_node_are_listed),
+        TEST(containers_that_are_not_known_to_run_are_listed_first),
         TEST(the_room_of_the_newest_256_nodes_is_kept),
         TEST(a_container_on_a_node_without_a_usable_name_is_not_promoted),
         TEST(without_a_registration_an_unknown_container_stays_lent),

@@ -155,15 +155,23 @@ size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend
     return done;
 }
 
+static bool is_known_to_run(const struct nm_lend_container *c)
+{
+    return c->state == NM_LEND_STATE_RUNNING && !c->unconfirmed;
+}
+
+/* If a question can't name all containers, those that run are left out first: the others are not promoted before their
+ * node has said that they run. */
 size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
                              size_t n)
 {
     const struct nm_lend_place *node = nm_lend_nodes_find(l, host, port);
     size_t done = 0;
 
-    for (size_t i = 0; node && i < l->n_lent && done < n; i++)
-        if (l->by_age[i]->node == node)
-            ret[done++] = l->by_age[i]->is.id;
+    for (unsigned running = 0; node && running < 2; running++)
+        for (size_t i = 0; i < l->n_lent && done < n; i++)
+            if (l->by_age[i]->node == node && is_known_to_run(l->by_age[i]) == running)
+                ret[done++] = l->by_age[i]->is.id;
     return done;
 }
 

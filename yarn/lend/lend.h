@@ -226,7 +226,8 @@ struct nm_lend_node {
     int32_t port;
 };
 size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend_node *ret, size_t n);
-/* Returns the ids of the lent containers on that node, at most n. */
+/* Returns the ids of the lent containers on that node, at most n: first those that aren't known to run, the oldest ones
+ * of each kind first. */
 size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
                              size_t n);
 
