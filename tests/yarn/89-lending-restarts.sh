@@ -45,7 +45,7 @@ java_lent() {
     succeeds mixed
     is 'no map of the job was killed or has failed' "$(counters mixed | grep -E '^(Failed|Killed) map')" ''
     need 'all services end, also the one on the Java NodeManager' empty
-    check 'both nodes remove the local files' wait_until 30 nothing_left
+    check 'both nodes remove the local files' wait_until 30 nothing_left || diag "$(left_files)"
     java_node_stop 4
 }
 

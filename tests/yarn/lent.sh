@@ -221,13 +221,14 @@ nothing_pending() { [ "$(pending_mb)" = 0 ]; }
 # ---- after the jobs ------------------------------------------------------------------------------
 
 declare -A failures_before=() # of the node N: while the ResourceManager was away
-nothing_left() { [ -z "$(find "$shared"/node?/local -path '*appcache/*' -print -quit)" ]; }
+left_files() { find "$shared"/node?/local -path '*appcache/*' | head -n 10; }
+nothing_left() { [ -z "$(left_files)" ]; }
 nothing_allocated() { [ "$(allocated_mb)" = 0 ]; }
 lent_end() {
     local n name
     for name in "${!service_ids[@]}"; do service_end "$name"; done
     check 'the ResourceManager has freed all memory at the end' wait_until 30 nothing_allocated
-    check 'nmd removes the local files of the jobs' wait_until 30 nothing_left
+    check 'nmd removes the local files of the jobs' wait_until 30 nothing_left || diag "$(left_files)"
     for n in "${!nmd_nodes[@]}"; do
         use_node "$n"
         is "no heartbeat of node $n has failed${failures_before[$n]:+ since the ResourceManager was back}" \
