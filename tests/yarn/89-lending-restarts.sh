@@ -32,6 +32,8 @@ restarts_lent() {
 java_lent() {
     local id
     need 'all services end' empty
+    # A node that stops before the ResourceManager has told it of the ends keeps the files.
+    check 'both nodes of nmd remove the local files' wait_until 30 nothing_left || diag "$(left_files)"
     nmd_node_stop 2
     need 'the second node of nmd leaves' wait_until 30 node_is 2 SHUTDOWN
     java_node_start 4 "$proxy.address=node04:8049" "$memory_of_node=$second_mb"
