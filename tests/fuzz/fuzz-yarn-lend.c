@@ -49,10 +49,16 @@ static void check(const struct nm_lend *l)
     try_pack(l);
 }
 
+static uint32_t startable(void *userdata, const struct nm_lend_size *size)
+{
+    (void)userdata;
+    return (uint32_t)(9000 / NM_MAX(size->memory_mib, INT64_C(1)));
+}
+
 static void make_call(struct nm_lend *l, uint8_t byte, uint64_t now_usec)
 {
     const struct nm_lend_limits limits = {byte & 1 ? -1 : 4096, byte & 2 ? -1 : 4096, byte & 4 ? -1 : 4096,
-                                          byte & 2 ? -1 : 2048, byte & 8};
+                                          byte & 2 ? -1 : 2048, byte & 8, byte & 128 ? startable : NULL, NULL};
     const struct nm_lend_rule rule = {(byte >> 4) % NM_LEND_N_MODES, 100, 50};
     const struct nm_lend_ask ask = {.key = {byte % 4, -1}, .size = {1024, 1}, .count = byte % 16, .any = true,
                                     .relax = true};

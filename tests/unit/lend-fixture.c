@@ -19,7 +19,7 @@ int lend_fixture_set_up(void **state)
 
     assert_non_null(w);
     assert_int_equal(nm_lend_new(&w->l), 0);
-    w->limits = (struct nm_lend_limits){-1, -1, -1, -1, false};
+    w->limits = (struct nm_lend_limits){-1, -1, -1, -1, false, NULL, NULL};
     w->now_usec = SECONDS(1000);
     *state = w;
     return 0;

@@ -492,6 +492,17 @@ static void check_lendable(const struct fixture *w)
             CHECK(w, (keys[k].size.memory_mib <= largest_mib) == has_lendable(w, keys[k].normal.memory_mib));
 }
 
+/* Without nodes nothing can start, and of the smallest size at least as many as of any other. */
+static void check_startable(const struct fixture *w)
+{
+    for (size_t k = 0; k < N_KEYS; k++) {
+        const uint32_t n = nm_yarn_allocator_startable(w->a, keys[k].size, w->now_usec);
+
+        CHECK(w, n == 0 || w->n_list > 0);
+        CHECK(w, n == UINT32_MAX || n <= nm_yarn_allocator_startable(w->a, (struct nm_yarn_alloc_size){}, w->now_usec));
+    }
+}
+
 static void heartbeat(struct fixture *w)
 {
     const struct nm_yarn_placement *placed, *twins;
@@ -517,6 +528,7 @@ static void heartbeat(struct fixture *w)
         asked += (uint64_t)w->wanted[k].count;
     CHECK(w, nm_yarn_allocator_figures(w->a).outstanding == asked);
     check_lendable(w);
+    check_startable(w);
     CHECK(w, nm_yarn_allocator_allocate(w->a, w->now_usec, &placed, &n) == 0);
     CHECK(w, nm_yarn_allocator_allocate(w->twin, w->now_usec, &twins, &n_twins) == 0);
     CHECK(w, n == n_twins && n <= asked);

@@ -69,7 +69,7 @@ static struct nm_yarn_container_id container_of(int32_t application, int64_t num
 static struct nm_lend *make_books(int32_t application, int32_t n)
 {
     const struct nm_lend_rule rule = {.mode = NM_LEND_OVERFLOW, .after_usec = 30 * SEC};
-    const struct nm_lend_limits limits = {-1, -1, -1, -1, false};
+    const struct nm_lend_limits limits = {-1, -1, -1, -1, false, NULL, NULL};
     const struct nm_lend_ask ask = {.key = {20, 0}, .size = {1024, 1}, .count = n, .any = true, .relax = true};
     const struct nm_lend_change *changes;
     struct nm_lend *books;

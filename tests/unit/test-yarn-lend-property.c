@@ -541,7 +541,7 @@ static void history(uint64_t seed)
     w->now_usec = SECONDS(100000);
     w->rule = (struct nm_lend_rule){random_number(w, NM_LEND_N_MODES), SECONDS(random_number(w, 60)),
                                     1 + (unsigned)random_number(w, 100)};
-    w->limits = (struct nm_lend_limits){-1, -1, -1, -1, false};
+    w->limits = (struct nm_lend_limits){-1, -1, -1, -1, false, NULL, NULL};
     w->rm.one_table = one_in(w, 6);
     w->m.corrects = one_in(w, 2);
     w->handled_id = -1;

@@ -17,8 +17,8 @@
 #define BEGIN (1000 * SEC)
 
 static const struct nm_yarn_attempt_id attempt = {{1410901177871, 1}, 1};
-static const struct nm_lend_limits no_limits = {-1, -1, -1, -1, false};
-static const struct nm_lend_limits observing = {-1, -1, -1, -1, true};
+static const struct nm_lend_limits no_limits = {-1, -1, -1, -1, false, NULL, NULL};
+static const struct nm_lend_limits observing = {-1, -1, -1, -1, true, NULL, NULL};
 
 /* ---- a master ------------------------------------------------------------------------------ */
 

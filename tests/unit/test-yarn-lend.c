@@ -482,6 +482,70 @@ static void a_full_node_does_not_matter_if_another_one_has_room(void **state)
     assert_int_equal(reason_of(w), NM_LEND_NODE_LIMIT);
 }
 
+/* The memory of a node on which containers can start. */
+static uint32_t startable_of_8000_mib(void *userdata, const struct nm_lend_size *size)
+{
+    (void)userdata;
+    return (uint32_t)(8000 / size->memory_mib);
+}
+static uint32_t nothing_startable(void *userdata, const struct nm_lend_size *size)
+{
+    (void)userdata;
+    (void)size;
+    return 0;
+}
+
+/* What can't start now stays in the line for guaranteed containers. Each size takes its part of the memory. */
+static void only_what_can_start_is_lent(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_ask large = ask_of(30, 2);
+
+    set_mode(w, NM_LEND_ALL);
+    w->limits.startable = nothing_startable;
+    note_count(w, 3);
+    expect_no_change(w);
+    assert_int_equal(reason_of(w), NM_LEND_NO_ROOM);
+    answer(w);
+    w->limits.startable = startable_of_8000_mib;
+    note_count(w, 9);
+    expect_change(w, 2, 7);
+    answer(w);
+    note_count(w, 2);
+    expect_change(w, 0, 2);
+    answer(w);
+    large.size.memory_mib = 3000; /* 5952 MiB are left for it */
+    note(w, large);
+    call(w);
+    assert_int_equal(view_of(w, 20).lent_asked, 2);
+    assert_int_equal(view_of(w, 30).lent_asked, 1);
+    assert_int_equal(view_of(w, 30).reason, NM_LEND_NO_ROOM);
+}
+
+static uint32_t count_questions(void *userdata, const struct nm_lend_size *size)
+{
+    (void)size;
+    return ++*(unsigned *)userdata;
+}
+
+static void nodes_are_not_asked_without_need(void **state)
+{
+    struct fixture *w = *state;
+    unsigned questions = 0;
+
+    w->limits.startable = count_questions;
+    w->limits.userdata = &questions;
+    set_mode(w, NM_LEND_OFF);
+    note_count(w, 3);
+    call(w);
+    set_overflow(w, 30);
+    call(w);
+    assert_int_equal(questions, 0);
+    w->now_usec += SECONDS(31);
+    call(w);
+    assert_int_equal(questions, 1);
+}
+
 /* The ask may have been made before, and the opportunistic containers may be the master's own. */
 static void books_that_begin_late_lend_nothing_until_the_registration(void **state)
 {
@@ -684,6 +748,8 @@ int main(void)
         TEST(nothing_is_lent_while_each_node_has_its_limit),
         TEST(books_that_begin_late_lend_nothing_until_the_registration),
         TEST(a_full_node_does_not_matter_if_another_one_has_room),
+        TEST(only_what_can_start_is_lent),
+        TEST(nodes_are_not_asked_without_need),
         TEST(a_node_limit_below_the_size_lends_nothing),
         TEST(the_key_that_has_waited_longest_is_lent_first),
         TEST(at_most_4096_containers_are_lent_and_asked_for),

@@ -121,6 +121,8 @@ void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_
                               const struct nm_yarn_alloc_limits *limits, uint64_t now_usec);
 /* Returns how many more containers may be placed on the node in this heartbeat; -1: unknown. */
 int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length);
+/* Returns whether the node's measurement may be used. */
+bool nm_yarn_candidate_is_fresh(const struct nm_yarn_candidate *node, uint64_t now_usec);
 /* Returns the unused memory that is left on the node; -1: unknown. */
 int64_t nm_yarn_candidate_unused_mib(const struct nm_yarn_candidate *node);
 /* Counts a container that was placed on the node in the current heartbeat. */

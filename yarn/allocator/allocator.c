@@ -205,6 +205,37 @@ int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a)
     return largest_mib(&a->limits, most);
 }
 
+/* Returns the memory that lent containers can use on the node now; -1: it isn't known. */
+static int64_t startable_mib(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_candidate *node,
+                             uint64_t now_usec)
+{
+    int64_t unused_mib;
+
+    if (!nm_yarn_candidate_is_fresh(node, now_usec))
+        return l->lends_to_unknown && !node->measure.awaited ? -1 : 0;
+    unused_mib = node->measure.admits ? node->measure.unused_memory_mib - node->claimed_mib : 0;
+    if (l->lendable)
+        unused_mib = NM_MIN(unused_mib, l->lendable(l->userdata, node->is.host, node->is.port));
+    return NM_MAX(unused_mib, INT64_C(0));
+}
+
+uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
+                                     uint64_t now_usec)
+{
+    const int64_t size_mib = NM_MAX(nm_yarn_normal_size(&a->limits, size).memory_mib, INT64_C(1));
+    int64_t n = 0;
+
+    for (size_t i = 0; a->has_limits && i < a->nodes.n; i++) {
+        const struct nm_yarn_candidate *node = &a->nodes.list[i];
+        const int64_t unused_mib = is_for_lent(a, node) ? startable_mib(&a->limits, node, now_usec) : 0;
+
+        if (unused_mib < 0)
+            return UINT32_MAX;
+        n = NM_MIN(n + unused_mib / size_mib, (int64_t)UINT32_MAX);
+    }
+    return (uint32_t)n;
+}
+
 /* ---- figures ------------------------------------------------------------------------------------ */
 
 uint64_t nm_yarn_allocator_revision(const struct nm_yarn_allocator *a)

@@ -199,6 +199,12 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
  * there is no limit, or no node is listed. Must be called only while limits.lendable may be called. */
 int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a);
 
+/* Returns how many containers of the size the listed nodes can start now as lent ones, by their measurements and by
+ * limits.lendable. UINT32_MAX: a node whose room isn't known may get any number (limits.lends_to_unknown). Must be
+ * called only while limits.lendable may be called. */
+uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
+                                     uint64_t now_usec);
+
 /* ---- state that survives a restart of nmd: asks and blacklist, without limits and nodes -------- */
 
 int nm_yarn_allocator_pack(const struct nm_yarn_allocator *a, uint8_t **ret, size_t *ret_size);

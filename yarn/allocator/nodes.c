@@ -203,6 +203,12 @@ static int64_t lendable_mib(const struct nm_yarn_alloc_limits *limits, const str
                                              : INT64_MAX;
 }
 
+bool nm_yarn_candidate_is_fresh(const struct nm_yarn_candidate *node, uint64_t now_usec)
+{
+    return node->measure.measured && now_usec >= node->measure.at_usec &&
+           now_usec - node->measure.at_usec < NM_YARN_ALLOC_FRESH_USEC;
+}
+
 void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_yarn_ask_names *blacklist,
                               const struct nm_yarn_alloc_limits *limits, uint64_t now_usec)
 {
@@ -215,8 +221,7 @@ void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_
         node->blacklisted = nm_yarn_ask_names_find(blacklist, node->is.host) != NULL;
         node->lendable_mib = lendable_mib(limits, node);
         advance_quarter(&node->recent, quarter);
-        node->is_fresh = node->measure.measured && now_usec >= node->measure.at_usec &&
-                         now_usec - node->measure.at_usec < NM_YARN_ALLOC_FRESH_USEC;
+        node->is_fresh = nm_yarn_candidate_is_fresh(node, now_usec);
     }
 }
 

@@ -22,6 +22,7 @@ static const struct {
     [NM_LEND_APPLICATION_LIMIT] = {"application_limit", "has reached the application's limit"},
     [NM_LEND_QUEUE_LIMIT] = {"queue_limit", "has reached the queue's limit"},
     [NM_LEND_NODE_LIMIT] = {"node_limit", "has reached the limit on each node"},
+    [NM_LEND_NO_ROOM] = {"no_room", "waits because no node can start an opportunistic container of this size now"},
     [NM_LEND_REFUSED] = {"refused", "is left alone because the ResourceManager grants guaranteed containers only"},
 };
 

@@ -69,6 +69,7 @@ static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
 /* What may still be asked for in a plan. */
 struct budget {
     int64_t application_mib, queue_mib, containers;
+    int64_t planned_mib; /* what this plan asks for already */
     int64_t largest_mib; /* the largest container that the limit for nodes allows */
 };
 
@@ -104,7 +105,18 @@ static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_l
     return b;
 }
 
-static void apply_limits(const struct nm_lend *l, struct nm_lend_entry *e, struct budget *b)
+/* The keys before this one take their part of the room, as if all nodes were one. */
+static int64_t startable(const struct nm_lend_limits *limits, const struct nm_lend_entry *e, const struct budget *b)
+{
+    const int64_t size_mib = NM_MAX(e->size.memory_mib, INT64_C(1));
+
+    if (!limits->startable || e->target == 0)
+        return INT64_MAX;
+    return (int64_t)limits->startable(limits->userdata, &e->size) - (b->planned_mib + size_mib - 1) / size_mib;
+}
+
+static void apply_limits(const struct nm_lend *l, const struct nm_lend_limits *limits, struct nm_lend_entry *e,
+                         struct budget *b)
 {
     const int64_t size_mib = NM_MAX(e->size.memory_mib, INT64_C(1));
 
@@ -113,11 +125,13 @@ static void apply_limits(const struct nm_lend *l, struct nm_lend_entry *e, struc
     reduce(e, NM_MAX(b->queue_mib, INT64_C(0)) / size_mib, NM_LEND_QUEUE_LIMIT);
     if (size_mib > b->largest_mib)
         reduce(e, 0, NM_LEND_NODE_LIMIT);
+    reduce(e, startable(limits, e, b), NM_LEND_NO_ROOM);
     if (l->refused)
         reduce(e, 0, NM_LEND_REFUSED);
     b->application_mib -= e->target * size_mib;
     b->queue_mib -= e->target * size_mib;
     b->containers -= e->target;
+    b->planned_mib += e->target * size_mib;
 }
 
 /* Returns the number of keys of which something may be lent, and lists them in l->order. */
@@ -152,7 +166,7 @@ static void decide(struct nm_lend *l, const struct nm_lend_limits *limits, uint6
     }
     n = sort_keys(l);
     for (size_t i = 0; i < n; i++)
-        apply_limits(l, &l->keys[l->order[i]], &b);
+        apply_limits(l, limits, &l->keys[l->order[i]], &b);
 }
 
 /* ---- shares ------------------------------------------------------------------------------------- */

@@ -48,6 +48,11 @@ struct nm_lend_rule {
     unsigned percent;    /* of NM_LEND_PERCENT, 1 to 100 */
 };
 
+struct nm_lend_size {
+    int64_t memory_mib;
+    int32_t vcores;
+};
+
 /* The limits that hold at the moment of a plan. They are compared with the memory that is lent and asked for. */
 struct nm_lend_limits {
     int64_t application_memory_mib; /* maximum memory that is lent to this application; 0: nothing, -1: no limit */
@@ -58,6 +63,11 @@ struct nm_lend_limits {
                                        may get the next one; -1: these nodes aren't known, so nothing more is lent while
                                        all nodes with lent containers have reached the limit */
     bool observes;                  /* only counts what would be lent ("observe"); the asks stay as they are */
+    /* Returns how many containers of the size can start as opportunistic ones now, as the nodes have said. What can't
+     * start stays in the line for guaranteed containers, where it may be granted earlier. It is called only if there is
+     * something to lend. NULL: the ResourceManager chooses the nodes, so it isn't known. */
+    uint32_t (*startable)(void *userdata, const struct nm_lend_size *size);
+    void *userdata; /* of startable */
 };
 
 /* Why a key, or the rest of it, is not lent. The order is that in which reasons are checked. */
@@ -77,6 +87,7 @@ enum nm_lend_reason {
     NM_LEND_APPLICATION_LIMIT,
     NM_LEND_QUEUE_LIMIT,
     NM_LEND_NODE_LIMIT,        /* all nodes have reached the limit: see nm_lend_limits.node_memory_left_mib */
+    NM_LEND_NO_ROOM,           /* no node can start more opportunistic containers now: see nm_lend_limits.startable */
     NM_LEND_REFUSED,           /* the ResourceManager grants guaranteed containers only (no opportunistic allocation) */
     NM_LEND_N_REASONS,
 };
@@ -92,11 +103,6 @@ const char *nm_lend_mode_name(enum nm_lend_mode m); /* "off", "overflow", "perce
 struct nm_lend_key {
     int32_t priority;
     int64_t request_id;
-};
-
-struct nm_lend_size {
-    int64_t memory_mib;
-    int32_t vcores;
 };
 
 /* One ResourceRequest of the master. */

@@ -170,6 +170,29 @@ void nm_distribute_measure(struct nm_distribute *d, uint64_t realtime_usec)
     nm_yarn_allocator_measure(d->allocator, realtime_usec, look_up, d);
 }
 
+bool nm_distribute_has_keys(const struct nm_distribute *d)
+{
+    const struct nm_yarn_cluster_keys *keys = d->m->context->signer.keys;
+
+    return keys->container.current.size > 0 && keys->nm.current.size > 0;
+}
+
+int64_t nm_distribute_lendable_mib(const struct nm_distribute *d)
+{
+    return nm_yarn_allocator_lendable_mib(d->allocator);
+}
+
+uint32_t nm_distribute_startable(struct nm_distribute *d, struct nm_yarn_alloc_size size)
+{
+    const uint64_t now = nm_realtime_usec();
+
+    if (!d->registered || !nm_distribute_has_keys(d))
+        return 0;
+    nm_distribute_check_queues(d);
+    nm_distribute_measure(d, now);
+    return nm_yarn_allocator_startable(d->allocator, size, now);
+}
+
 static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)
 {
     const struct nm_yarn_settings *s = d->m->context->settings;

@@ -52,6 +52,8 @@ int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters_
 /* ---- distribute-known.c ---- */
 int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters__NodeForScheduling *const *nodes,
                             size_t n);
+/* Returns whether the node has the cluster's keys, with which it signs the tokens of containers. */
+bool nm_distribute_has_keys(const struct nm_distribute *d);
 /* Updates the lengths of the nodes' queues, and whether containers are lent. Must be called before containers are
  * placed, since the ResourceManager's messages change the room on a node. */
 void nm_distribute_check_queues(struct nm_distribute *d);

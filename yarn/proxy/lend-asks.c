@@ -60,7 +60,14 @@ static int note_asks(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
-static struct nm_lend_limits limits_of(const struct nm_lender *l)
+static uint32_t startable(void *userdata, const struct nm_lend_size *size)
+{
+    const struct nm_lender *l = userdata;
+
+    return nm_distribute_startable(l->m->distribute, (struct nm_yarn_alloc_size){size->memory_mib, size->vcores});
+}
+
+static struct nm_lend_limits limits_of( struct nm_lender *l)
 {
     const struct nm_yarn_lending *s = &l->m->context->settings->lending;
     struct nm_lend_limits limits = {
@@ -69,8 +76,11 @@ static struct nm_lend_limits limits_of(const struct nm_lender *l)
 
     if (s->queue_max_mib >= 0)
         limits.queue_memory_left_mib = NM_MAX(s->queue_max_mib - nm_lender_queue_memory(l), 0);
-    if (l->m->lends && l->m->allocator)
-        limits.node_memory_left_mib = nm_yarn_allocator_lendable_mib(l->m->allocator);
+    if (!l->m->lends || !l->m->distribute)
+        return limits;
+    limits.node_memory_left_mib = nm_distribute_lendable_mib(l->m->distribute);
+    limits.startable = startable;
+    limits.userdata = l;
     return limits;
 }
 

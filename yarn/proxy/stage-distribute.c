@@ -22,10 +22,9 @@
  * lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
-    const struct nm_yarn_cluster_keys *keys = d->m->context->signer.keys;
     const uint64_t outstanding = nm_yarn_allocator_figures(d->allocator).outstanding;
 
-    return keys->container.current.size > 0 && keys->nm.current.size > 0 &&
+    return nm_distribute_has_keys(d) &&
            nm_arena_has_room(&c->arena, NM_MIN(outstanding, (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX) * GRANT_BYTES);
 }
 
@@ -183,7 +182,7 @@ static void distribute_close(void *stage)
 {
     struct nm_distribute *d = stage;
 
-    d->m->allocator = NULL;
+    d->m->distribute = NULL;
     nm_distribute_free(d);
 }
 
@@ -204,7 +203,7 @@ static int distribute_open(struct nm_stage_master *m, const struct nm_yarn_store
         nm_distribute_free(d);
         return r;
     }
-    m->allocator = d->allocator;
+    m->distribute = d;
     *ret = d;
     return 0;
 }

@@ -82,7 +82,7 @@ struct nm_stage_master {
      * that asked for guaranteed containers. Valid while that stage, or a later one, handles a call. */
     const struct nm_lend *lends;
     /* That of the stage for distributed scheduling, or NULL if the chain doesn't contain it. */
-    const struct nm_yarn_allocator *allocator;
+    struct nm_distribute *distribute;
     /* Saves the current state of all stages. Returns 0 or -errno. */
     int (*save)(struct nm_stage_master *m);
 };
@@ -147,6 +147,13 @@ extern const struct nm_stage_type nm_stage_lend;
  * and the answer to the call reports them to the master.
  */
 extern const struct nm_stage_type nm_stage_distribute;
+
+struct nm_distribute;
+/* Return nm_yarn_allocator_lendable_mib(), and nm_yarn_allocator_startable() by what the nodes have said last. The
+ * second function asks them if it is time. Nothing can start before the master has registered, or without the cluster's
+ * keys. */
+int64_t nm_distribute_lendable_mib(const struct nm_distribute *d);
+uint32_t nm_distribute_startable(struct nm_distribute *d, struct nm_yarn_alloc_size size);
 
 /*
  * The last stage. It calls the ResourceManager with the token that the ResourceManager issued for the attempt. Each
