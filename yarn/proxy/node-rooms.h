@@ -4,7 +4,8 @@
 /*
  * The room of the nodes that the ResourceManager lists, as the nodes themselves have reported it (peer/peer.h). All
  * masters of this node share the table, so a node is asked at most every five seconds, and only while a master has
- * outstanding asks, or asks that could be lent. A Java NodeManager is recognized by its refusal, and is not asked again for ten minutes.
+ * outstanding asks, or asks that could be lent. A Java NodeManager is recognized by its refusal, and is not asked again
+ * for ten minutes.
  */
 
 #include "yarn/allocator/allocator.h"
