@@ -28,6 +28,7 @@ libnm_hdfs_a_SOURCES = \
 	%D%/name-nodes.h \
 	%D%/worker/hdfs.c %D%/worker/hdfs.h \
 	%D%/worker/http.c %D%/worker/http.h \
+	%D%/worker/report-line.c %D%/worker/report-line.h \
 	%D%/worker/uri.c %D%/worker/uri.h \
 	%D%/worker/webhdfs.c %D%/worker/webhdfs.h
 libnm_hdfs_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)

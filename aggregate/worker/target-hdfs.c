@@ -24,21 +24,29 @@ static struct hdfs_target *of(struct nm_target *t)
     return NM_CONTAINER_OF(t, struct hdfs_target, target);
 }
 
-/* Makes a request. The answer is valid until the next request. */
-static int ask_at_most(struct nm_target *t, const char *path, const char *method, const char *op,
-                       const char *arguments, uint64_t most_bytes, struct nm_http_answer *ret, char **ret_message)
+/* Returns a request whose answer stays in memory. */
+static struct nm_hdfs_query query_of(const struct nm_target *t, const char *path, const char *method, const char *op,
+                                     const char *arguments)
 {
-    const struct nm_hdfs_query q = {
+    return (struct nm_hdfs_query){
         .path = path,
         .path_len = strlen(path),
         .op = op,
         .method = method,
         .arguments = arguments,
         .fd = -EBADF,
-        .most_bytes = most_bytes,
+        .most_bytes = NM_WEBHDFS_MAX_BYTES,
         .deadline_usec = t->deadline_usec,
     };
+}
 
+/* Makes a request. The answer is valid until the next request. */
+static int ask_at_most(struct nm_target *t, const char *path, const char *method, const char *op,
+                       const char *arguments, uint64_t most_bytes, struct nm_http_answer *ret, char **ret_message)
+{
+    struct nm_hdfs_query q = query_of(t, path, method, op, arguments);
+
+    q.most_bytes = most_bytes;
     return nm_hdfs_query(&of(t)->hdfs, &t->work->remote, &q, ret, ret_message);
 }
 
@@ -127,25 +135,17 @@ static int hdfs_set_owner(struct nm_target *t, const char *path, const char *own
 static int send_bytes(struct nm_target *t, const char *path, const char *method, const char *op,
                       const char *arguments, const struct nm_target_source *source, char **ret_message)
 {
-    const struct nm_hdfs_query q = {
-        .path = path,
-        .path_len = strlen(path),
-        .op = op,
-        .method = method,
-        .arguments = arguments,
-        .body = &source->body,
-        .sends_once = nm_streq(op, "APPEND"),
-        .fd = -EBADF,
-        .most_bytes = NM_WEBHDFS_MAX_BYTES,
-        .deadline_usec = t->deadline_usec,
-        .progress = source->progress,
-        .userdata = source->body.userdata,
-    };
+    struct nm_hdfs_query q = query_of(t, path, method, op, arguments);
     const char *own;
     _cleanup_free_ char *message = NULL;
     struct nm_http_answer answer;
-    int r = nm_hdfs_query(&of(t)->hdfs, &t->work->remote, &q, &answer, &message);
+    int r;
 
+    q.body = &source->body;
+    q.sends_once = nm_streq(op, "APPEND");
+    q.progress = source->progress;
+    q.userdata = source->body.userdata;
+    r = nm_hdfs_query(&of(t)->hdfs, &t->work->remote, &q, &answer, &message);
     if (r >= 0)
         return 0;
     own = source->message ? source->message(source->body.userdata) : NULL;
