@@ -13,7 +13,6 @@
 #include <strings.h>
 
 #include "rpc/local/answer-xml.h"
-#include "rpc/local/claimed-user.h"
 #include "rpc/local/connections.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/host-names.h"
@@ -245,15 +244,15 @@ static int answer_error(struct nm_call *call, int r)
     return r;
 }
 
-/* Queues the answer in libmicrohttpd. A stream has no time limit. Every other answer must be read within the time
- * limit. */
+/* Queues the answer in libmicrohttpd. Every answer must be read within the time limit. A stream sets the limit for each
+ * of its pieces, if it has one. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
     struct nm_connection *c = nm_connection_of(call->connection);
     enum MHD_Result r;
 
     c->has_request = true;
-    c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * call->host->timeout_usec;
+    c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + NM_HOST_SEND_TIMEOUTS * call->host->timeout_usec;
     if (call->endless)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     if (call->tcp) /* the gate checks only the first request of a connection */
@@ -603,16 +602,29 @@ int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint
                                (unsigned long long)min, (unsigned long long)max, value);
 }
 
-const char *nm_call_claimed_user(struct nm_call *call, char *buf)
-{
-    return nm_claimed_user_find(header(call, MHD_HTTP_HEADER_COOKIE), nm_target_query(&call->target, "user.name"), buf)
-               ? buf
-               : NULL;
-}
-
-const char *nm_call_parameter(const void *request, const char *name)
+static const char *parameter(const void *request, const char *name)
 {
     const struct nm_call *call = request;
 
     return nm_target_query(&call->target, name);
+}
+
+struct nm_upstream_query nm_call_upstream_query(struct nm_call *call, char buf[static NM_CLAIMED_USER_SIZE])
+{
+    const bool has_user = nm_claimed_user_find(header(call, MHD_HTTP_HEADER_COOKIE), parameter(call, "user.name"), buf);
+
+    return (struct nm_upstream_query){
+        .who = &call->caller,
+        .with_users = !call->tcp,
+        .path = call->route->pattern,
+        .id = call->id,
+        .state = parameter(call, "state"),
+        .user = parameter(call, "user"),
+        .claimed_user = has_user ? buf : NULL,
+        .parameter = parameter,
+        .request = call,
+        .owner = call->user,
+        .file = call->file,
+        .raw_query = call->target.raw_query,
+    };
 }

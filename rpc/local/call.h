@@ -13,7 +13,9 @@
 
 #include "agent/agent.h"
 #include "agent/status.h"
+#include "agent/upstream.h"
 #include "rpc/local/answer-text.h"
+#include "rpc/local/claimed-user.h"
 #include "rpc/local/local-state.h"
 #include "rpc/local/routes.h"
 
@@ -106,11 +108,9 @@ int nm_call_answer(struct nm_call *call, unsigned status, const char *content_ty
  * error message must not suggest repeating the request. */
 void nm_call_done_to(struct nm_call *call, const char *what);
 
-/* Returns the user that the request names, or NULL. buf: of NM_CLAIMED_USER_SIZE bytes. */
-const char *nm_call_claimed_user(struct nm_call *call, char *buf);
-/* Returns the value of a query parameter, or NULL. request: the call. The function can be parameter() of
- * struct nm_upstream_query. */
-const char *nm_call_parameter(const void *request, const char *name);
+/* Returns the request as a query for the upstream, which is valid until the end of the handler. buf: for the user that
+ * the request names. */
+struct nm_upstream_query nm_call_upstream_query(struct nm_call *call, char buf[static NM_CLAIMED_USER_SIZE]);
 /* Parse query parameters. A missing parameter leaves *ret unchanged. Return 0 or NM_AGENT_E_INVALID. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret);
 int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max,

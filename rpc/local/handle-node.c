@@ -6,7 +6,6 @@
  */
 
 #include "agent/problem.h"
-#include "rpc/local/claimed-user.h"
 #include "rpc/local/embedded.h"
 #include "rpc/local/handlers.h"
 #include "rpc/local/json-make.h"
@@ -40,17 +39,7 @@ int nm_handle_status(struct nm_call *call)
 int nm_handle_upstream(struct nm_call *call)
 {
     char user[NM_CLAIMED_USER_SIZE];
-    const struct nm_upstream_query q = {
-        .who = &call->caller,
-        .with_users = !call->tcp,
-        .path = call->route->pattern,
-        .id = call->id,
-        .state = nm_target_query(&call->target, "state"),
-        .user = nm_target_query(&call->target, "user"),
-        .claimed_user = nm_call_claimed_user(call, user),
-        .parameter = nm_call_parameter,
-        .request = call,
-    };
+    const struct nm_upstream_query q = nm_call_upstream_query(call, user);
     json_t *answer = NULL;
     int r = nm_manager_query_upstream(call->manager, &q, &answer, &call->problem);
 

@@ -15,6 +15,8 @@
 
 /* Time for processing requests in one run of libmicrohttpd. */
 #define NM_HOST_RUN_USEC (5 * NM_USEC_PER_MSEC)
+/* Time for reading an answer, or a piece of a stream, as a multiple of the time for a request. */
+#define NM_HOST_SEND_TIMEOUTS 4u
 
 struct nm_names;
 struct nm_streams;

@@ -31,7 +31,8 @@ struct nm_local_server_params {
      * names */
     const char *http_hosts;
     unsigned max_connections; /* 0: 2,048, or half of RLIMIT_NOFILE if this half is lower */
-    /* time limit for receiving a request and for idle clients; 0: 30 s. Streams have no time limit */
+    /* time limit for receiving a request and for idle clients; 0: 30 s. A client has four times this
+     * limit to read an answer, or a piece of a stream. Streams of future events or logs have no time limit. */
     uint64_t timeout_usec;
 };
 

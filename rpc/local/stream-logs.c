@@ -88,7 +88,7 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
     (void)pos;
     if (nm_stream_stopped(s))
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (!nm_call_begin_turn(s->call))
+    if (!nm_stream_begin_turn(s))
         return 0;
     n = read_more(s, buf, max);
     nm_call_end_turn(s->call);

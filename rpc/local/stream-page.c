@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <unistd.h>
 
-#include "rpc/local/claimed-user.h"
 #include "rpc/local/stream.h"
 
 #define ESCAPED_MAX 6 /* bytes of the longest escape, "&quot;" */
@@ -90,7 +89,7 @@ static ssize_t read_page(void *userdata, uint64_t pos, char *buf, size_t max)
     /* libmicrohttpd's buffers are larger. A smaller one could not hold an escape. */
     if (max < ESCAPED_MAX)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (!nm_call_begin_turn(s->call))
+    if (!nm_stream_begin_turn(s))
         return 0;
     n = read_part(s, buf, max);
     nm_call_end_turn(s->call);
@@ -135,18 +134,7 @@ static void add_headers(struct nm_call *call, const char *location)
 int nm_handle_upstream_page(struct nm_call *call)
 {
     char user[NM_CLAIMED_USER_SIZE];
-    const struct nm_upstream_query q = {
-        .who = &call->caller,
-        .with_users = !call->tcp,
-        .path = call->route->pattern,
-        .id = call->id,
-        .owner = call->user,
-        .file = call->file,
-        .raw_query = call->target.raw_query,
-        .claimed_user = nm_call_claimed_user(call, user),
-        .parameter = nm_call_parameter,
-        .request = call,
-    };
+    const struct nm_upstream_query q = nm_call_upstream_query(call, user);
     _cleanup_(nm_upstream_page_done) struct nm_upstream_page page = NM_UPSTREAM_PAGE_NULL;
     _cleanup_free_ char *location = NULL;
     unsigned status;

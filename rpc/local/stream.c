@@ -13,6 +13,7 @@
 
 #include "agent/launch/output-times.h"
 #include "rpc/local/connections.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/loop.h"
 
@@ -168,6 +169,18 @@ bool nm_stream_stopped(const struct nm_stream *s)
     return s->gone || s->call->host->stopping;
 }
 
+/* libmicrohttpd asks for more data when the client's side has taken over all earlier data. Its own time limit restarts
+ * with each byte, so a client could keep a stream open, with its file and its text, by reading a byte now and then. */
+bool nm_stream_begin_turn(struct nm_stream *s)
+{
+    const struct nm_local_state *host = s->call->host;
+
+    if (!s->follow)
+        nm_connection_of(s->call->connection)->deadline_usec =
+            nm_now_usec() + NM_HOST_SEND_TIMEOUTS * host->timeout_usec;
+    return nm_call_begin_turn(s->call);
+}
+
 int nm_stream_answer(struct nm_stream *s, uint64_t size, const char *content_type,
                      MHD_ContentReaderCallback reader)
 {
@@ -212,7 +225,7 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 
     if (nm_stream_stopped(s))
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (!nm_call_begin_turn(s->call))
+    if (!nm_stream_begin_turn(s))
         return 0;
     if (s->pending_pos == s->pending_len)
         r = refill_pending(s, refill);

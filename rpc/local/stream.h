@@ -8,7 +8,7 @@
  *
  * A slow reader uses no additional memory. A stream stores only a position in the manager's ring of events or samples,
  * or in the log file. It doesn't buffer unsent data. An event reader that is slower than the ring receives {"lost":N}
- * for the dropped events.
+ * for the dropped events. A reader that doesn't read for two minutes is disconnected, unless it follows.
  */
 
 #include <stdio.h>
@@ -60,9 +60,12 @@ struct nm_stream {
 int nm_stream_new(struct nm_call *call, enum nm_stream_kind kind);
 void nm_stream_free(struct nm_stream *s);
 /* Makes the stream the answer of its call. size: number of bytes, or MHD_SIZE_UNKNOWN. The reader callback must first
- * call nm_call_begin_turn(). */
+ * call nm_stream_begin_turn(). */
 int nm_stream_answer(struct nm_stream *s, uint64_t size, const char *content_type,
                      MHD_ContentReaderCallback reader);
+/* Begins a turn as nm_call_begin_turn() does. Without `follow`, the client must have read the data of this turn within
+ * a time limit, or its connection is closed. */
+bool nm_stream_begin_turn(struct nm_stream *s);
 void nm_stream_sleep(struct nm_stream *s);
 void nm_stream_wake(struct nm_stream *s);
 /* Returns whether the server is stopping or the client has disconnected. */

@@ -2,6 +2,7 @@
 
 /* Pages of the upstream: rpc/local/stream-page.c and the XML of rpc/local/answer-xml.c. */
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "http-fixture.h"
@@ -69,13 +70,18 @@ static void assert_page(struct fixture *f, const char *expected)
     client_close(&c);
 }
 
-static void begin(struct fixture *f)
+static void begin_with(struct fixture *f, const struct nm_local_server_params *p)
 {
-    start(f, NULL);
+    start(f, p);
     memset(&shown, 0, sizeof shown);
     shown.status = 200;
     shown.fd = -1;
     f->m->page = show;
+}
+
+static void begin(struct fixture *f)
+{
+    begin_with(f, NULL);
 }
 
 static void test_a_page_has_its_texts_and_the_part_of_the_file(void **state)
@@ -168,6 +174,44 @@ static void test_a_page_has_a_status_and_headers(void **state)
     assert_int_equal(client_status(&c), 404);
     assert_string_equal(client_header(&c, "Content-Type"), "application/json");
     client_close(&c);
+    close(shown.fd);
+}
+
+/* Reads at most n bytes of the answer every 50 ms. Returns whether the server closes the connection in this time. */
+static bool is_closed_within(uint64_t usec, struct client *c, size_t n, struct client *other)
+{
+    const uint64_t end_usec = nm_now_usec() + usec;
+    const unsigned n_open = n_open_fds();
+    char buf[32768];
+
+    while (n_open_fds() == n_open && nm_now_usec() < end_usec) {
+        turn_for(other, 50 * NM_USEC_PER_MSEC);
+        (void)!recv(c->fd, buf, n, MSG_DONTWAIT);
+    }
+    return n_open_fds() < n_open;
+}
+
+/* A client may need any time for a large page if it reads each piece in time. libmicrohttpd's own time limit restarts
+ * with each byte, and is three seconds longer than the server's. */
+static void test_a_page_must_be_read_piece_by_piece(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 200 * NM_USEC_PER_MSEC};
+    struct client c, other;
+
+    begin_with(f, &p);
+    shown.fd = file_of("0123456789", 800000);
+    shown.size = 8000000;
+    client_connect(f, &other);
+    client_send(&other, "GET /v1/events?follow=true HTTP/1.1\r\nHost: x\r\n\r\n"); /* has no time limit */
+    client_connect(f, &c);
+    client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", FILE_PATH);
+    until(&other, client_status(&other) == 200);
+    turn_for(&other, 50 * NM_USEC_PER_MSEC);
+    assert_false(is_closed_within(2 * NM_USEC_PER_SEC, &c, 32768, &other));
+    assert_true(is_closed_within(20 * NM_USEC_PER_SEC, &c, 200, &other));
+    client_close(&c);
+    client_close(&other);
     close(shown.fd);
 }
 
@@ -301,6 +345,7 @@ int main(void)
         TEST(test_a_page_has_its_texts_and_the_part_of_the_file),
         TEST(test_a_file_in_a_page_is_escaped),
         TEST(test_a_page_has_a_status_and_headers),
+        TEST(test_a_page_must_be_read_piece_by_piece),
         TEST(test_the_user_is_in_the_cookie_or_in_the_query),
         TEST(test_options_are_answered_for_routes_of_the_upstream),
         TEST(test_clients_that_prefer_xml_get_xml),
