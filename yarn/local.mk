@@ -109,6 +109,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/cm-protocol/token-check.c %D%/cm-protocol/token-check.h \
 	%D%/cm-protocol/used-tokens.c %D%/cm-protocol/used-tokens.h \
 	%D%/node/acl.c %D%/node/acl.h \
+	%D%/node/local-groups.c %D%/node/local-groups.h \
 	%D%/node/exit-code.c %D%/node/exit-code.h \
 	%D%/node/log-text.c %D%/node/log-text.h \
 	%D%/node/container-table.c %D%/node/container-table.h \

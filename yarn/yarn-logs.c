@@ -19,6 +19,7 @@
 #include "util/error.h"
 #include "yarn/launch/log-files.h"
 #include "yarn/node/acl.h"
+#include "yarn/node/local-groups.h"
 #include "yarn/node/log-text.h"
 #include "yarn/node/rest.h"
 
@@ -48,11 +49,17 @@ bool nm_yarn_may_see(void *userdata, const char *container)
     return l->who->admin || nm_manager_may_see(l->manager, l->who, container);
 }
 
-static bool is_allowed(const struct nm_yarn_settings *s, const struct nm_yarn_log_owner *of, const char *user)
+static bool is_allowed(struct nm_yarn *y, const struct nm_yarn_log_owner *of, const char *user)
 {
-    return (of->submitter && nm_streq(of->submitter, user)) || nm_yarn_acl_has_user(s->admin_acl, user) ||
-           nm_yarn_acl_has_user(of->view_acl, user) || nm_yarn_acl_has_local_group(s->admin_acl, user, "/etc") ||
-           nm_yarn_acl_has_local_group(of->view_acl, user, "/etc");
+    const char *admin_acl = y->settings->admin_acl, *groups;
+
+    if ((of->submitter && nm_streq(of->submitter, user)) || nm_yarn_acl_has_user(admin_acl, user) ||
+        nm_yarn_acl_has_user(of->view_acl, user))
+        return true;
+    if (!nm_yarn_acl_has_groups(admin_acl) && !nm_yarn_acl_has_groups(of->view_acl))
+        return false;
+    groups = nm_yarn_local_groups_find(&y->local_groups, user, "/etc");
+    return nm_yarn_acl_has_group_of(admin_acl, groups) || nm_yarn_acl_has_group_of(of->view_acl, groups);
 }
 
 bool nm_yarn_logs_may_read(struct nm_yarn *y, const struct nm_upstream_query *q, const struct nm_yarn_log_owner *of)
@@ -63,7 +70,7 @@ bool nm_yarn_logs_may_read(struct nm_yarn *y, const struct nm_upstream_query *q,
     if (q->with_users)
         return nm_yarn_may_see(&viewer, q->id);
     return y->settings->serves_logs &&
-           (!y->settings->has_acls || !user || is_allowed(y->settings, of, user));
+           (!y->settings->has_acls || !user || is_allowed(y, of, user));
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */

@@ -14,6 +14,7 @@
 #include "yarn/heartbeat.h"
 #include "yarn/labels/descriptor-report.h"
 #include "yarn/labels/provider.h"
+#include "yarn/node/local-groups.h"
 #include "yarn/resolve.h"
 #include "yarn/state.h"
 #include "yarn/yarn.h"
@@ -75,6 +76,7 @@ struct nm_yarn {
     struct nm_yarn_described described[NM_YARN_N_DESCRIPTOR_KINDS];
     uint64_t labels_since_usec; /* when the first runs of the providers began; 0 after the first step */
     struct nm_upstream shown;
+    struct nm_yarn_local_groups local_groups; /* of users that requests for logs have named */
 
     void (*on_unregistered)(void *userdata);
     void *on_unregistered_userdata;

@@ -203,6 +203,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     nm_hadoop_client_free(y->client);
     sd_event_source_disable_unref(y->timer);
     nm_yarn_labels_done(y);
+    nm_yarn_local_groups_done(&y->local_groups);
     nm_yarn_services_free(y->services);
     nm_close(y->web_fd);
     sd_event_unref(y->event);

@@ -63,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (nm_yarn_acl_has_user(rest, "") && rest[strspn(rest, " \t\r\n\f")] != '*')
         abort();
     (void)nm_yarn_acl_has_user(rest, a);
-    (void)nm_yarn_acl_has_local_group(rest, a, "/nonexistent");
+    if (nm_yarn_acl_has_group_of(rest, a) && !nm_yarn_acl_has_groups(rest))
+        abort();
     if (*rest)
         check_name(rest);
     return 0;

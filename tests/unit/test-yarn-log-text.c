@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn/node/log-text.c and yarn/node/acl.c: the formats of answers about log files, and access control lists. */
+/* yarn/node/log-text.c, yarn/node/acl.c and yarn/node/local-groups.c: the formats of answers about log files, access
+ * control lists, and the groups of accounts. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 #include "yarn/node/acl.h"
+#include "yarn/node/local-groups.h"
 #include "yarn/node/log-text.h"
 
 #define ID "container_1_0001_01_000002"
@@ -181,6 +183,28 @@ static void test_access_control_lists_are_those_of_hadoop(void **state)
         assert_int_equal(nm_yarn_acl_has_user(cases[i].acl, cases[i].user), cases[i].allowed);
 }
 
+/* The files are read once for each name, until one of them changes. Many names don't use more memory. */
+static void check_memory(struct nm_yarn_local_groups *g, int fd, const char *dir)
+{
+    unsigned long long n = g->n_reads;
+    char name[20];
+
+    assert_int_equal(n, 4); /* ann, bob, eve and "" */
+    assert_string_equal(nm_yarn_local_groups_find(g, "bob", dir), "staff");
+    assert_int_equal(g->n_reads, n);
+    assert_int_equal(nm_write_file_atomic_at(fd, "group", "staff:x:50:eve\nother:x:60:eve\nthree:x:3:\n", 0600), 0);
+    assert_string_equal(nm_yarn_local_groups_find(g, "bob", dir), "");
+    assert_string_equal(nm_yarn_local_groups_find(g, "eve", dir), "staff,other,three");
+    assert_int_equal(g->n_reads, n + 2);
+    for (unsigned i = 0; i < 2 * NM_YARN_LOCAL_GROUPS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "user%u", i);
+        assert_string_equal(nm_yarn_local_groups_find(g, name, dir), "");
+    }
+    assert_string_equal(nm_yarn_local_groups_find(g, "eve", dir), "staff,other,three");
+    assert_int_equal(g->n_reads, n + 3 + 2 * NM_YARN_LOCAL_GROUPS_MAX);
+    assert_string_equal(nm_yarn_local_groups_find(g, "eve", "/nonexistent"), "");
+}
+
 static void test_groups_of_local_accounts_are_found(void **state)
 {
     static const struct {
@@ -191,6 +215,7 @@ static void test_groups_of_local_accounts_are_found(void **state)
         {"staff", "ann", false},  {"x ", "ann", false},     {NULL, "ann", false},      {"x other", "ann", false},
         {" staff", "", false},    {"x none", "ann", false},
     };
+    struct nm_yarn_local_groups g = {};
     char dir[] = "/tmp/nmd-acl.XXXXXX";
     int fd;
 
@@ -200,8 +225,12 @@ static void test_groups_of_local_accounts_are_found(void **state)
     assert_int_equal(nm_write_file_atomic_at(fd, "passwd", "ann:x:1:50:::\nbob:x:2:2:::\neve:x:3:3:::\n", 0600), 0);
     assert_int_equal(nm_write_file_atomic_at(fd, "group", "staff:x:50:bob,dan\nother:x:60:\nthree:x:3:\n", 0600), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
-        assert_int_equal(nm_yarn_acl_has_local_group(cases[i].acl, cases[i].user, dir), cases[i].allowed);
-    assert_false(nm_yarn_acl_has_local_group("x staff", "ann", "/nonexistent"));
+        assert_int_equal(nm_yarn_acl_has_group_of(cases[i].acl, nm_yarn_local_groups_find(&g, cases[i].user, dir)),
+                         cases[i].allowed);
+    assert_true(nm_yarn_acl_has_groups("x staff") && nm_yarn_acl_has_groups(" staff"));
+    assert_false(nm_yarn_acl_has_groups("x ") || nm_yarn_acl_has_groups("x") || nm_yarn_acl_has_groups(NULL));
+    check_memory(&g, fd, dir);
+    nm_yarn_local_groups_done(&g);
     assert_int_equal(unlinkat(fd, "passwd", 0), 0);
     assert_int_equal(unlinkat(fd, "group", 0), 0);
     close(fd);
