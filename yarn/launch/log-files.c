@@ -47,7 +47,7 @@ static int visit_dirs(struct nm_yarn_launcher *l, const char *application, const
 
 struct listing {
     struct nm_yarn_log_files files;
-    unsigned n_names;
+    unsigned n_names, n_looks; /* names that were read, and files that were looked at */
     bool found;
 };
 
@@ -90,11 +90,17 @@ static int list_dir(int fd, void *userdata)
     if (r < 0)
         return -ENOENT;
     while (!list->files.more && (d = readdir(dir))) {
-        if (list->n_names++ >= NM_YARN_LOG_NAMES_MAX || list->files.n >= NM_YARN_LOG_FILES_MAX) {
+        if (list->n_names++ >= NM_YARN_LOG_NAMES_MAX) {
             list->files.more = true;
             break;
         }
-        if ((d->d_type != DT_REG && d->d_type != DT_UNKNOWN) || stat_file(fd, d->d_name, &st) < 0)
+        if (d->d_type != DT_REG && d->d_type != DT_UNKNOWN)
+            continue;
+        if (list->n_looks++ >= NM_YARN_LOG_FILES_MAX) {
+            list->files.more = true;
+            break;
+        }
+        if (stat_file(fd, d->d_name, &st) < 0)
             continue;
         r = add_file(&list->files, d->d_name, &st);
         if (r < 0)

@@ -16,7 +16,7 @@
 
 /* Limits of a list. Reading it blocks the event loop, and a directory may have any number of files. */
 #define NM_YARN_LOG_NAMES_MAX 2048 /* names that are read, files of all kinds included */
-#define NM_YARN_LOG_FILES_MAX 500  /* files in the list */
+#define NM_YARN_LOG_FILES_MAX 500  /* files in the list, and files that are looked at */
 
 struct nm_yarn_log_file {
     char *name; /* any bytes but '/' and NUL; it need not be UTF-8 */
