@@ -40,7 +40,7 @@ static int read_members(json_t *json, struct nm_upload_reply *reply)
                            "temporary", &temporary, "full", &full);
         break;
     }
-    if (r < 0 || bytes < 0 || total < 0 || files < 0)
+    if (r < 0 || bytes < 0 || total < 0 || files < 0 || files > (json_int_t)NM_UPLOAD_MAX_FILES)
         return -EBADMSG;
     reply->bytes = (uint64_t)bytes;
     reply->total_bytes = (uint64_t)total;

@@ -20,9 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NM_UPLOAD_REPORT_INTERVAL_USEC UINT64_C(250000)
 #define NM_UPLOAD_LINE_MAX_BYTES 4096U
 #define NM_UPLOAD_MAX_NOTES 20U /* notes of one run, including one that says that there are more */
+/* Log files of one upload. nmd passes up to 10,000 ended containers for one upload and then removes their logs, so a
+ * low limit would lose logs. 13 files of each container have room. */
+#define NM_UPLOAD_MAX_FILES 131072U
 
 enum nm_upload_state {
     NM_UPLOAD_UPLOADING,

@@ -218,6 +218,20 @@ static int remove_begun(const struct nm_indexed *x, const char *marked, char **r
     return r < 0 ? nm_fail(ret_message, r, "can't remove %s: %s", path ?: "a file", message ?: strerror(-r)) : 0;
 }
 
+int nm_indexed_abandon(const struct nm_upload_work *work, struct nm_target *target, const char *dir,
+                       char **ret_message)
+{
+    const struct nm_indexed x = {.work = work, .target = target, .dir = dir};
+    char marked[NAME_MAX + 1] = "";
+    uint64_t good_bytes = 0;
+    int r = read_mark(&x, marked, &good_bytes, ret_message);
+
+    if (r <= 0 || good_bytes > 0)
+        return NM_MIN(r, 0);
+    r = remove_begun(&x, marked, ret_message);
+    return r < 0 ? r : nm_indexed_complete(work, target, dir, ret_message);
+}
+
 int nm_indexed_choose(struct nm_indexed *x, const struct nm_upload_memory *memory, char **ret_message)
 {
     char marked[NAME_MAX + 1] = "";

@@ -37,4 +37,8 @@ int nm_indexed_choose_new(struct nm_indexed *x);
 /* Removes the mark. */
 int nm_indexed_complete(const struct nm_upload_work *work, struct nm_target *target, const char *dir,
                         char **ret_message);
+/* Removes what the attempts of an abandoned upload have left: a file that contains no complete upload, and its mark. A
+ * mark beside complete uploads stays, because readers must not read behind it. */
+int nm_indexed_abandon(const struct nm_upload_work *work, struct nm_target *target, const char *dir,
+                       char **ret_message);
 void nm_indexed_done(struct nm_indexed *x);

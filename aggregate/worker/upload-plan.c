@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "aggregate/upload-protocol.h"
 #include "aggregate/worker/upload-select.h"
 #include "util/array.h"
 #include "util/clock.h"

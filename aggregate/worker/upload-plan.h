@@ -10,10 +10,6 @@
 #include "aggregate/worker/upload-report.h"
 #include "aggregate/worker/upload-work.h"
 
-/* nmd passes up to 10,000 ended containers for one upload and then removes their logs, so a low limit would lose logs.
- * 13 files of each container have room. */
-#define NM_UPLOAD_MAX_FILES 131072U
-
 struct nm_upload_item {
     size_t container; /* index in the work */
     size_t log_dir;   /* index in the work */

@@ -140,16 +140,16 @@ static int get_upload(json_t *json, struct nm_upload_work *work, char **ret_mess
     json_int_t upload_msec, max_files = 0;
     const char *format;
     json_error_t error;
-    int rolling = 0, final = 0, r;
+    int rolling = 0, final = 0, abandoned = 0, r;
 
     if (json_unpack_ex(json, &error, 0,
-                       "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s?I, s?s, s?s, s?s, s?s, s?s, s?s, s?b, s?b}",
+                       "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s?I, s?s, s?s, s?s, s?s, s?s, s?s, s?b, s?b, s?b}",
                        "application", &work->application, "user", &work->user, "node", &work->node, "suffix",
                        &work->suffix, "format", &format, "log_dirs", &log_dirs, "containers", &containers,
                        "upload_msec", &upload_msec, "max_files", &max_files, "include", &work->include, "exclude",
                        &work->exclude, "rolled_include", &work->rolled_include, "rolled_exclude",
                        &work->rolled_exclude, "view_acl", &work->view_acl, "modify_acl", &work->modify_acl, "rolling",
-                       &rolling, "final", &final) < 0)
+                       &rolling, "final", &final, "abandoned", &abandoned) < 0)
         return REFUSE("the input of nm-log-uploader is invalid: %s", error.text);
     work->is_indexed = nm_streq(format, "IndexedFile");
     if (!work->is_indexed && !nm_streq(format, "TFile"))
@@ -160,6 +160,7 @@ static int get_upload(json_t *json, struct nm_upload_work *work, char **ret_mess
     work->max_files = (uint64_t)max_files;
     work->is_rolling = rolling;
     work->is_final = final;
+    work->is_abandoned = abandoned;
     r = check_identity(work, ret_message);
     if (r >= 0)
         r = get_log_dirs(log_dirs, work, ret_message);
@@ -172,7 +173,7 @@ static int check_members(json_t *json, char **ret_message)
     static const char *const names[] = {
         "application", "user", "node", "format", "remote", "suffix", "prepare", "remote_owner", "remote_group",
         "name_nodes", "webhdfs", "log_dirs", "containers", "include", "exclude", "rolled_include", "rolled_exclude",
-        "rolling", "final", "upload_msec", "max_files", "view_acl", "modify_acl", "limits"};
+        "rolling", "final", "abandoned", "upload_msec", "max_files", "view_acl", "modify_acl", "limits"};
     const char *name;
     json_t *value;
 

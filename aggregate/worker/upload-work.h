@@ -15,7 +15,7 @@
  *    "log_dirs": ["/data1/logs", "/data2/logs"],  (only LOG-DIR/APPLICATION/CONTAINER is read)
  *    "containers": [{"id": "container_1700000000000_0001_01_000001", "running": false}],
  *    "include": ".*", "exclude": "", "rolled_include": "", "rolled_exclude": "",
- *    "rolling": false, "final": true, "upload_msec": 1700000000123, "max_files": 30,
+ *    "rolling": false, "final": true, "abandoned": false, "upload_msec": 1700000000123, "max_files": 30,
  *    "view_acl": "", "modify_acl": "", "limits": {"seconds": 3600, "idle_seconds": 60}}
  *
  * or, to make or check the remote directory itself,
@@ -26,8 +26,10 @@
  * "application" to "containers" and "upload_msec" are required, except for "name_nodes" and "webhdfs". The patterns are
  * Java's regular expressions, which are found anywhere in a name. An empty or absent "include" finds all names, and the
  * other patterns none. "rolling": the cluster uploads logs of running containers, so names have the upload's time.
- * "upload_msec" identifies the upload: an upload that is repeated with the same value is done once. "max_files": number
- * of files of this node and application that are kept if "rolling" is set and the format is TFile; 0: all.
+ * "upload_msec" identifies the upload: an upload that is repeated with the same value is done once. "abandoned": nmd
+ * has given up the upload. If an earlier attempt has completed it, the upload is done. Otherwise the remains of the
+ * attempts are removed from the remote directory, and the upload fails. "max_files": number of files of this node and
+ * application that are kept if "rolling" is set and the format is TFile; 0: all.
  */
 
 #include <jansson.h>
@@ -63,7 +65,7 @@ struct nm_upload_work {
     size_t n_log_dirs;
     struct nm_upload_container *containers;
     size_t n_containers;
-    bool is_rolling, is_final;
+    bool is_rolling, is_final, is_abandoned;
     uint64_t upload_msec, max_files;
 };
 

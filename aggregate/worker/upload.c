@@ -90,9 +90,13 @@ static int load(struct upload *u, const char *name, struct nm_upload_memory *ret
     return 0;
 }
 
-static int make_paths(struct upload *u)
+/* Chooses the remote file with this time in its name, or without a time (0). */
+static int use_name(struct upload *u, uint64_t msec)
 {
-    u->path = nm_strdup_printf("%s/%s", u->dir, u->name);
+    free(STEAL_PTR(u->name));
+    free(STEAL_PTR(u->path));
+    u->name = nm_upload_names_file(u->work->node, msec);
+    u->path = u->name ? nm_strdup_printf("%s/%s", u->dir, u->name) : NULL;
     return u->path ? 0 : -ENOMEM;
 }
 
@@ -154,7 +158,9 @@ static int remember_before(struct upload *u, char **ret_message)
 }
 
 /* Writes the pending memory. If the disk is full, the last upload continues without it: the logs can't be removed from
- * the disk before they are uploaded. */
+ * the disk before they are uploaded. The remote file then gets the name with the time of the upload, by which another
+ * attempt recognizes it. Readers ignore the name in the index of an IndexedFile, so the bytes needn't be written again.
+ */
 static int save_pending(struct upload *u, const struct nm_upload_stream_sums *sums, char **ret_message)
 {
     struct nm_upload_memory *next = &u->plan.kept;
@@ -172,42 +178,37 @@ static int save_pending(struct upload *u, const struct nm_upload_stream_sums *su
     if (!u->work->is_final)
         return nm_fail(ret_message, r, "can't write %s to the log directory: %s", NM_UPLOAD_PENDING, strerror(-r));
     nm_upload_report_note(u->report, "can't write %s to the log directory: %s", NM_UPLOAD_PENDING, strerror(-r));
-    return 0;
+    return u->work->is_rolling ? 0 : use_name(u, u->work->upload_msec);
 }
 
 /* ---- remote file ----------------------------------------------------------------------------- */
+
+/* Returns 1 if the remote file u->name exists, and 0 if it doesn't. */
+static int is_taken(struct upload *u, char **ret_message)
+{
+    _cleanup_free_ char *message = NULL;
+    struct nm_target_status status;
+    int r = u->target->ops->stat(u->target, u->path, &status, &message);
+
+    if (r >= 0 || r == -ENOENT)
+        return r >= 0;
+    return nm_fail(ret_message, r, "can't look for %s: %s", u->path, message ?: strerror(-r));
+}
 
 /* Chooses the name. Without rolling the name has no time, unless an earlier upload has taken it. Returns 1 if a file
  * whose name has the time of this upload exists: then this upload is done, but its memory was lost. */
 static int choose_name(struct upload *u, char **ret_message)
 {
-    _cleanup_free_ char *message = NULL;
-    struct nm_target_status status;
-    int r = 0;
+    int r = use_name(u, u->work->upload_msec);
 
-    if (!u->work->is_rolling) {
-        u->name = nm_upload_names_file(u->work->node, 0);
-        r = u->name ? make_paths(u) : -ENOMEM;
-        if (r < 0)
-            return r;
-        r = u->target->ops->stat(u->target, u->path, &status, &message);
-        if (r == -ENOENT)
-            return 0;
-        if (r < 0)
-            return nm_fail(ret_message, r, "can't look for %s: %s", u->path, message ?: strerror(-r));
-        free(STEAL_PTR(u->name));
-        free(STEAL_PTR(u->path));
-        free(STEAL_PTR(message));
-    }
-    u->name = nm_upload_names_file(u->work->node, u->work->upload_msec);
-    r = u->name ? make_paths(u) : -ENOMEM;
     if (r >= 0)
-        r = u->target->ops->stat(u->target, u->path, &status, &message);
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0)
-        return nm_fail(ret_message, r, "can't look for %s: %s", u->path, message ?: strerror(-r));
-    return 1;
+        r = is_taken(u, ret_message);
+    if (r != 0 || u->work->is_rolling)
+        return r;
+    r = use_name(u, 0);
+    if (r >= 0)
+        r = is_taken(u, ret_message);
+    return r == 1 ? use_name(u, u->work->upload_msec) : r;
 }
 
 /* Removes the temporary file. The next attempt replaces it if this removal fails. */
@@ -436,6 +437,27 @@ static int upload_appended(struct upload *u, struct nm_upload_result *ret, char 
     return r;
 }
 
+/* Removes what the attempts of an abandoned upload have left. Succeeds if one of them had completed the upload, but its
+ * memory was lost. */
+static int abandon(struct upload *u, struct nm_upload_result *ret, char **ret_message)
+{
+    int r;
+
+    if (appends(u)) {
+        r = nm_indexed_abandon(u->work, u->target, u->dir, ret_message);
+        return r < 0 ? r : nm_fail(ret_message, -ECANCELED, "the upload was given up");
+    }
+    remove_temporary(u);
+    r = use_name(u, u->work->upload_msec);
+    if (r >= 0)
+        r = is_taken(u, ret_message);
+    if (r == 0)
+        return nm_fail(ret_message, -ECANCELED, "the upload was given up");
+    if (r > 0)
+        *ret = (struct nm_upload_result){.name = STEAL_PTR(u->name)};
+    return NM_MIN(r, 0);
+}
+
 static int upload_all(struct upload *u, struct nm_upload_result *ret, char **ret_message)
 {
     _cleanup_free_ char *node_file = nm_upload_names_file(u->work->node, 0);
@@ -453,6 +475,8 @@ static int upload_all(struct upload *u, struct nm_upload_result *ret, char **ret
     }
     if (u->memory.remote_name && u->memory.upload_msec == u->work->upload_msec)
         return return_former(&u->memory, ret);
+    if (u->work->is_abandoned)
+        return abandon(u, ret, ret_message);
     r = nm_upload_plan_make(u->work, &u->memory, u->target->deadline_usec, u->report, &u->plan, ret_message);
     if (r < 0 || u->plan.n == 0)
         return r;

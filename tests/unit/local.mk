@@ -56,7 +56,7 @@ localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-lo
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
 	%D%/test-localize-unpack %D%/test-localize-worker %D%/test-remove-tree
-log_uploader_tests = %D%/test-log-upload-parts %D%/test-log-uploader
+log_uploader_tests = %D%/test-log-upload-parts %D%/test-log-uploader %D%/test-log-uploader-again
 nmctl_tests = %D%/test-nmctl %D%/test-nmctl-lending %D%/test-nmctl-top %D%/test-nmctl-verbs
 nmctl_agent_tests = %D%/test-nmctl-parts
 sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-node
@@ -128,7 +128,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
 	%D%/health-fixture.c %D%/http-fixture.c %D%/persistent-cgroups.c %D%/launch-fixture.c %D%/launcher-fixture.c \
-	%D%/lend-fixture.c %D%/lend-model.c %D%/localizer-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c \
+	%D%/lend-fixture.c %D%/lend-model.c %D%/localizer-fixture.c %D%/log-uploader-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c \
 	%D%/policy-fixture.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c \
 	%D%/proxy-fixture.c %D%/lend-stage-fixture.c \
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
@@ -139,7 +139,7 @@ noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %
 	%D%/fake-launcher.h %D%/fake-libcgroup.h %D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h \
 	%D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h \
 	%D%/health-fixture.h %D%/http-fixture.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/lend-fixture.h \
-	%D%/lend-model.h %D%/limit-files.h %D%/localizer-fixture.h %D%/loopback.h %D%/manager-fixture.h %D%/message-copy.h \
+	%D%/lend-model.h %D%/limit-files.h %D%/localizer-fixture.h %D%/log-uploader-fixture.h %D%/loopback.h %D%/manager-fixture.h %D%/message-copy.h \
 	%D%/nmctl-run.h %D%/lend-stage-fixture.h \
 	%D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h %D%/persistent-cgroups.h %D%/policy-fixture.h \
 	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
@@ -171,6 +171,7 @@ $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
 	yarn-lend-stage-promotions yarn-lend-untouched)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
+$(call fixture,log-uploader-fixture,log-uploader log-uploader-again)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
 $(call fixture,nmctl-run fake-nmd,nmctl nmctl-lending nmctl-verbs)

@@ -134,6 +134,7 @@ static void test_forged_reports_are_refused(void **state)
         "", "{}", "[]", "{\"state\":\"done\"}", "{\"state\":\"finished\"}", "{\"state\":1}",
         "{\"state\":\"uploading\",\"bytes\":-1,\"total\":2}", "{\"state\":\"note\",\"text\":\"a\",\"more\":1}",
         "{\"state\":\"done\",\"bytes\":5,\"files\":-3,\"name\":\"n\"}", "{\"state\":\"note\",\"text\":\"a\"} x",
+        "{\"state\":\"done\",\"bytes\":5,\"files\":131073,\"name\":\"n\"}",
         "{\"state\":\"failed\",\"error\":\"e\"}", "{\"state\":\"note\",\"state\":\"note\",\"text\":\"a\"}"};
 
     (void)state;

@@ -3,195 +3,19 @@
 /* Complete runs of aggregate/worker/uploader.h, each in a separate process: uploads to a directory, interrupted at each
  * step, with growing and replaced files and with hostile directories, and answers of name nodes. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "log-uploader-fixture.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "aggregate/worker/upload-stream.h"
-#include "aggregate/worker/uploader.h"
 #include "config.h"
 #include "tests/unit/canned-server.h"
 #include "tests/unit/remove-tree.h"
-#include "util/error.h"
 
-#define APPLICATION "application_1700000000000_0001"
-#define CONTAINER "container_1700000000000_0001_01_000001"
-#define OTHER "container_1700000000000_0001_01_000002"
-#define DIR_OF_APPLICATION "remote/alice/bucket-s/0001/" APPLICATION
-#define MEMORY "l1/" APPLICATION "/.nmd-uploaded"
-
-static char root[] = "/tmp/nmd-test-upload.XXXXXX";
-static char output[1 << 16];
-static int status;
-static const char *format;
 static struct canned_server server;
-
-static char *path_of(const char *name)
-{
-    char *path = nm_strdup_printf("%s/%s", root, name);
-
-    assert_non_null(path);
-    return path;
-}
-
-static void make_dir(const char *name, mode_t mode)
-{
-    _cleanup_free_ char *path = path_of(name);
-
-    assert_int_equal(mkdir(path, mode), 0);
-    assert_int_equal(chmod(path, mode), 0);
-}
-
-static int write_new(const char *path, const char *text)
-{
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-
-    return fd < 0 ? -errno : nm_write_all(fd, text, strlen(text));
-}
-
-/* Writes to the end of a log of the container, in the first log directory. */
-static void add_log(const char *name, const char *text)
-{
-    _cleanup_free_ char *path = nm_strdup_printf("%s/l1/" APPLICATION "/" CONTAINER "/%s", root, name);
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-
-    assert_true(fd >= 0);
-    assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
-}
-
-static char *log_path(const char *name)
-{
-    char *path = nm_strdup_printf("%s/l1/" APPLICATION "/" CONTAINER "/%s", root, name);
-
-    assert_non_null(path);
-    return path;
-}
-
-static int set_up(void **state)
-{
-    static const char *const dirs[] = {"l1", "l1/" APPLICATION, "l1/" APPLICATION "/" CONTAINER, "l2",
-                                       "l2/" APPLICATION};
-
-    (void)state;
-    format = "TFile";
-    assert_int_equal(mkdir(root, 0755) == 0 || errno == EEXIST, 1);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(dirs); i++)
-        make_dir(dirs[i], 0755);
-    make_dir("remote", 01777);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return remove_tree(root);
-}
-
-/* Runs the uploader with this work. fault: the step at which it dies; NULL: none. */
-static void run(const char *work, const char *fault)
-{
-    int in[2], out[2], wstatus;
-    size_t len = 0;
-    pid_t pid;
-
-    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)close(in[1]), (void)close(out[0]);
-        if (fault)
-            (void)setenv("NMD_FAULT", fault, 1);
-        _exit((int)nm_uploader_run(in[0], out[1]));
-    }
-    (void)close(in[0]), (void)close(out[1]);
-    assert_int_equal(nm_write_all(in[1], work, strlen(work)), 0);
-    (void)close(in[1]);
-    for (ssize_t n; len < sizeof output - 1 && (n = read(out[0], output + len, sizeof output - 1 - len)) > 0;)
-        len += (size_t)n;
-    output[len] = '\0';
-    (void)close(out[0]);
-    assert_int_equal(waitpid(pid, &wstatus, 0), pid);
-    status = WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : -WTERMSIG(wstatus);
-}
-
-static char *make_work(uint64_t msec, const char *remote, const char *more)
-{
-    char *work = nm_strdup_printf(
-        "{\"application\":\"" APPLICATION "\",\"user\":\"alice\",\"node\":\"n:1\",\"suffix\":\"s\","
-        "\"format\":\"%s\",\"log_dirs\":[\"%s/l1\",\"%s/l2\"],\"upload_msec\":%" PRIu64 ",\"remote\":\"%s%s%s\",%s}",
-        format, root, root, msec, *remote == '/' ? "file://" : "", *remote == '/' ? root : "", remote, more);
-
-    assert_non_null(work);
-    return work;
-}
-
-#define ENDED "\"containers\":[{\"id\":\"" CONTAINER "\"}]"
-#define RUNNING \
-    "\"rolled_include\":\".\",\"rolling\":true,\"containers\":[{\"id\":\"" CONTAINER "\",\"running\":true}]"
-
-static void upload_until(uint64_t msec, const char *more, const char *fault)
-{
-    _cleanup_free_ char *work = make_work(msec, "/remote", more);
-
-    run(work, fault);
-}
-
-static void upload(uint64_t msec, const char *more)
-{
-    upload_until(msec, more, NULL);
-    if (status != NM_UPLOADER_DONE)
-        fail_msg("failed: %s", output);
-}
-
-static void assert_output(const char *part)
-{
-    if (!strstr(output, part))
-        fail_msg("no '%s' in: %s", part, output);
-}
-
-/* Returns how often a text is in the complete files of the remote directory. */
-static unsigned count_remote(const char *text)
-{
-    _cleanup_free_ char *path = path_of(DIR_OF_APPLICATION);
-    _cleanup_closedir_ DIR *dir = opendir(path);
-    unsigned n = 0;
-
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        _cleanup_free_ uint8_t *bytes = NULL;
-        size_t size;
-
-        if (*e->d_name == '.' || strstr(e->d_name, ".tmp") || strstr(e->d_name, "-checksum"))
-            continue;
-        assert_int_equal(nm_read_regular_at(dirfd(dir), e->d_name, 1 << 20, &bytes, &size), 0);
-        for (uint8_t *p = bytes; (p = memmem(p, size - (size_t)(p - bytes), text, strlen(text))); p++)
-            n++;
-    }
-    return n;
-}
-
-static bool exists(const char *name)
-{
-    _cleanup_free_ char *path = path_of(name);
-
-    return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static unsigned mode_of(const char *name)
-{
-    _cleanup_free_ char *path = path_of(name);
-    struct stat st;
-
-    assert_int_equal(lstat(path, &st), 0);
-    return st.st_mode & 07777;
-}
 
 /* ---- uploads --------------------------------------------------------------------------------- */
 
@@ -366,168 +190,6 @@ static void test_the_oldest_files_are_removed(void **state)
     assert_int_equal(count_remote("line 1\n") + count_remote("line 2\n"), 0);
     assert_int_equal(count_remote("line 3\n") + count_remote("line 4\n") + count_remote("line 5\n"), 3);
     assert_true(exists(DIR_OF_APPLICATION "/m_1_5"));
-}
-
-/* ---- IndexedFile ----------------------------------------------------------------------------- */
-
-static uint64_t size_of(const char *name)
-{
-    _cleanup_free_ char *path = path_of(name);
-    struct stat st;
-
-    assert_int_equal(lstat(path, &st), 0);
-    return (uint64_t)st.st_size;
-}
-
-#define INDEXED DIR_OF_APPLICATION "/n_1_10"
-#define MARK DIR_OF_APPLICATION "/n_1-checksum"
-
-static void test_uploads_are_appended_to_an_indexed_file(void **state)
-{
-    (void)state;
-    format = "IndexedFile";
-    for (uint64_t i = 1; i <= 4; i++) {
-        _cleanup_free_ char *line = nm_strdup_printf("line %" PRIu64 "\n", i);
-        _cleanup_free_ char *bytes = NULL;
-
-        add_log("syslog", line);
-        upload(10 * i, RUNNING ",\"max_files\":1");
-        bytes = nm_strdup_printf("\"bytes\":%" PRIu64 ",\"files\":1,\"name\":\"n_1_10\"", size_of(INDEXED));
-        assert_output(bytes);
-        assert_int_equal(count_remote(line), 1);
-        assert_false(exists(MARK));
-    }
-    assert_int_equal(mode_of(INDEXED), 0640);
-    upload(40, RUNNING);
-    assert_output("\"name\":\"n_1_10\"");
-    assert_int_equal(count_remote("line 4\n"), 1);
-    upload(50, ENDED ",\"rolling\":true,\"final\":true");
-    assert_output("\"files\":0");
-}
-
-/* Other access lists need another index. A file that was removed or damaged isn't continued. */
-static void test_another_indexed_file_is_begun(void **state)
-{
-    _cleanup_free_ char *first = path_of(INDEXED), *third = path_of(DIR_OF_APPLICATION "/n_1_30");
-
-    (void)state;
-    format = "IndexedFile";
-    add_log("syslog", "line 1\n");
-    upload(10, RUNNING);
-    assert_int_equal(unlink(first), 0);
-    add_log("syslog", "line 2\n");
-    upload(20, RUNNING);
-    assert_output("\"name\":\"n_1_20\"");
-    add_log("syslog", "line 3\n");
-    upload(30, RUNNING ",\"view_acl\":\"bob\"");
-    assert_output("\"name\":\"n_1_30\"");
-    assert_int_equal(truncate(third, 50), 0);
-    add_log("syslog", "line 4\n");
-    upload(40, RUNNING ",\"view_acl\":\"bob\"");
-    assert_output("\"name\":\"n_1_40\"");
-    assert_int_equal(count_remote("line 2\n"), 1);
-    assert_int_equal(count_remote("line 4\n"), 1);
-}
-
-static void test_a_mark_has_the_length_of_the_valid_part(void **state)
-{
-#ifdef NM_FAULT_INJECTION
-    static const uint8_t first[] = "\0\0\0\6n_1_10\0\0\0\0\0\0\0\0";
-    _cleanup_free_ char *path = path_of(MARK);
-    _cleanup_free_ uint8_t *mark = NULL, *again = NULL;
-    uint64_t bytes;
-    size_t size;
-
-    (void)state;
-    format = "IndexedFile";
-    add_log("syslog", "line 1\n");
-    upload_until(10, RUNNING, "upload-written");
-    assert_int_equal(nm_read_regular_at(AT_FDCWD, path, 100, &mark, &size), 0);
-    assert_int_equal(size, sizeof first - 1);
-    assert_memory_equal(mark, first, size);
-    /* an attempt was killed while it replaced the mark: the file may be incomplete, so it is written again */
-    assert_int_equal(truncate(path, 0), 0);
-    upload_until(10, RUNNING, "upload-written");
-    assert_int_equal(size_of(MARK), sizeof first - 1);
-    /* nmd has lost its state: the incomplete file must not remain without a mark */
-    upload(20, RUNNING);
-    assert_false(exists(INDEXED));
-    assert_false(exists(MARK));
-    assert_int_equal(count_remote("line 1\n"), 1);
-    bytes = size_of(DIR_OF_APPLICATION "/n_1_20");
-    add_log("syslog", "line 2\n");
-    upload_until(30, RUNNING, "upload-written");
-    assert_true(size_of(DIR_OF_APPLICATION "/n_1_20") > bytes);
-    assert_int_equal(nm_read_regular_at(AT_FDCWD, path, 100, &again, &size), 0);
-    assert_int_equal(again[size - 2] << 8 | again[size - 1], bytes);
-    upload(30, RUNNING);
-    assert_output("\"name\":\"n_1_20\"");
-    assert_false(exists(MARK));
-#else
-    (void)state;
-    skip();
-#endif
-}
-
-static void test_an_interrupted_append_is_completed(void **state)
-{
-#ifdef NM_FAULT_INJECTION
-    static const char *const steps[] = {"upload-pending", "upload-renamed", "upload-committed"};
-
-    (void)state;
-    format = "IndexedFile";
-    add_log("syslog", "line 0\n");
-    upload(10, RUNNING);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(steps); i++) {
-        _cleanup_free_ char *line = nm_strdup_printf("line of %s\n", steps[i]);
-
-        add_log("syslog", line);
-        upload_until(20 + i, RUNNING, steps[i]);
-        assert_int_equal(status, -SIGKILL);
-        upload(20 + i, RUNNING);
-        assert_output("\"name\":\"n_1_10\"");
-        assert_int_equal(count_remote(line), 1);
-        assert_false(exists(MARK));
-        assert_false(exists(MEMORY ".pending"));
-    }
-#else
-    (void)state;
-    skip();
-#endif
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void test_a_damaged_memory_repeats_logs(void **state)
-{
-    _cleanup_free_ char *memory = path_of(MEMORY);
-
-    (void)state;
-    add_log("syslog", "line 1\n");
-    upload(10, RUNNING);
-    assert_int_equal(truncate(memory, 20), 0);
-    upload(20, RUNNING);
-    assert_output("may be uploaded again");
-    assert_int_equal(count_remote("line 1\n"), 2);
-}
-
-/* A directory takes the place of the file that the memory is written to. Only the last upload continues without it. */
-static void test_the_last_upload_needs_no_memory(void **state)
-{
-    _cleanup_free_ char *work = make_work(10, "/remote", RUNNING);
-
-    (void)state;
-    add_log("syslog", "line 1\n");
-    make_dir(MEMORY ".pending.tmp", 0700);
-    run(work, NULL);
-    assert_int_equal(status, NM_UPLOADER_FAILED);
-    assert_output("can't write .nmd-uploaded.pending");
-    assert_int_equal(count_remote("line 1\n"), 0);
-    upload(10, ENDED ",\"rolling\":true,\"final\":true");
-    assert_output("can't write .nmd-uploaded.pending");
-    assert_int_equal(count_remote("line 1\n"), 1);
-    upload(10, ENDED ",\"rolling\":true,\"final\":true");
-    assert_int_equal(count_remote("line 1\n"), 1);
 }
 
 /* ---- hostile directories --------------------------------------------------------------------- */
@@ -755,12 +417,6 @@ static void test_invalid_work_has_its_own_status(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-static int set_up_group(void **state)
-{
-    (void)state;
-    return mkdtemp(root) ? 0 : -1;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -773,12 +429,6 @@ int main(void)
         TEST(test_a_replaced_file_is_uploaded_whole),
         TEST(test_other_containers_are_remembered),
         TEST(test_the_oldest_files_are_removed),
-        TEST(test_uploads_are_appended_to_an_indexed_file),
-        TEST(test_another_indexed_file_is_begun),
-        TEST(test_a_mark_has_the_length_of_the_valid_part),
-        TEST(test_an_interrupted_append_is_completed),
-        TEST(test_a_damaged_memory_repeats_logs),
-        TEST(test_the_last_upload_needs_no_memory),
         TEST(test_only_regular_files_are_uploaded),
         TEST(test_a_directory_of_another_user_is_refused),
         TEST(test_a_file_that_becomes_shorter_is_padded),
