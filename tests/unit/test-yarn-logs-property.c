@@ -6,7 +6,8 @@
  * In every history:
  *
  *   - each accepted container is stored, before the local logs may be removed (state UPLOADED)
- *   - no ended container is stored twice, and there is at most one final upload
+ *   - no ended container is stored twice, and the last upload is a final one
+ *   - a container of an application that seemed to have ended opens its books again
  *   - the history comes to an end
  *
  *   test-yarn-logs-property [HISTORIES [SEED]]
@@ -44,12 +45,13 @@ struct model {
     bool accepted[CONTAINERS_MAX];
     unsigned n, stored[CONTAINERS_MAX]; /* how often the container was stored after its end */
     uint64_t uploads[UPLOADS_MAX];      /* the stored uploads by their time */
-    unsigned n_uploads, n_final;
+    unsigned n_uploads;
+    bool is_final; /* the last stored upload */
     bool rolls;
 };
 
 static struct totals {
-    unsigned long long uploads, kills, failures, containers;
+    unsigned long long uploads, kills, failures, containers, reopened;
 } totals;
 
 static uint64_t pick(struct model *m, uint64_t n)
@@ -85,6 +87,14 @@ static void save(struct model *m)
     CHECK(m->saved);
 }
 
+/* Saves the books after a change that isn't appended. */
+static void save_unsaved(struct model *m)
+{
+    if (m->book->is_unsaved)
+        save(m);
+    m->book->is_unsaved = false;
+}
+
 static void append(struct model *m, char *line)
 {
     char *text = NULL;
@@ -114,12 +124,15 @@ static void start_container(struct model *m)
 {
     char name[40];
 
-    if (m->n == CONTAINERS_MAX || m->book->is_finished)
+    if (m->n == CONTAINERS_MAX || (m->book->is_finished && pick(m, 4) > 0))
         return;
     m->accepted[m->n] = pick(m, 4) > 0;
     m->places[m->n] = RUNNING;
     name_of(m->n, name);
+    totals.reopened += m->book->is_finished;
     CHECK(nm_yarn_log_book_start(m->book, name, true) == 0);
+    CHECK(!m->book->is_finished && m->book->state == NM_YARN_LOG_OPEN);
+    save_unsaved(m);
     m->n++;
     totals.containers++;
 }
@@ -133,8 +146,9 @@ static void end_container(struct model *m, unsigned i)
     m->places[i] = ENDED;
     r = nm_yarn_log_book_end(m->book, name, m->accepted[i]);
     CHECK(r >= 0);
-    if (r > 0)
+    if (r > 0 && !m->book->is_unsaved)
         append(m, nm_yarn_log_state_ended_line(name));
+    save_unsaved(m);
 }
 
 static void end_some_container(struct model *m)
@@ -173,7 +187,7 @@ static void store(struct model *m)
         return;
     CHECK(m->n_uploads < UPLOADS_MAX);
     m->uploads[m->n_uploads++] = u->msec;
-    m->n_final += u->is_final;
+    m->is_final = u->is_final;
     totals.uploads++;
     for (size_t i = 0; i < u->n; i++)
         m->stored[index_of(m->book->ended[i])]++;
@@ -186,7 +200,7 @@ static void restart(struct model *m)
     struct nm_yarn_log_book *next;
 
     CHECK(nm_yarn_log_state_parse(m->book->id, nm_bytes_of(m->saved), &next) == 0);
-    CHECK(!next->has_overflowed && next->n_ended == m->book->n_ended && next->is_finished == m->book->is_finished);
+    CHECK(!next->is_incomplete && next->n_ended == m->book->n_ended && next->is_finished == m->book->is_finished);
     CHECK(next->upload.msec == m->book->upload.msec && next->upload.n == m->book->upload.n);
     nm_yarn_log_book_free(m->book);
     m->book = next;
@@ -254,7 +268,7 @@ static void step(struct model *m, bool is_late)
 static void check_end(const struct model *m)
 {
     CHECK(m->book->state == NM_YARN_LOG_UPLOADED);
-    CHECK(m->n_final == 1 && m->book->n_ended == 0);
+    CHECK(m->is_final && m->book->n_ended == 0);
     for (unsigned i = 0; i < m->n; i++)
         CHECK(m->stored[i] == (m->accepted[i] ? 1 : 0));
 }
@@ -283,7 +297,7 @@ int main(int argc, char **argv)
 
     for (uint64_t i = 0; i < n; i++)
         history(seed + i);
-    printf("%llu histories: %llu containers, %llu uploads, %llu failed attempts, %llu kills\n", (unsigned long long)n,
-           totals.containers, totals.uploads, totals.failures, totals.kills);
-    return totals.uploads > 0 && totals.kills > 0 && totals.failures > 0 ? 0 : 1;
+    printf("%llu histories: %llu containers, %llu uploads, %llu failed attempts, %llu kills, %llu opened again\n",
+           (unsigned long long)n, totals.containers, totals.uploads, totals.failures, totals.kills, totals.reopened);
+    return totals.uploads > 0 && totals.kills > 0 && totals.failures > 0 && totals.reopened > 0 ? 0 : 1;
 }

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@
 #include "tests/unit/fail-nth.h"
 #include "util/error.h"
 #include "util/fileio.h"
-#include "yarn/logs/logs.h"
+#include "yarn/logs/logs-state.h"
 
 #define SUBMITTER "alice"
 #define FIRST "container_1700000000000_0001_01_000001"
@@ -69,7 +70,8 @@ static void note_containers(const char *remote, const json_t *work)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), " %d%s",
                        atoi(strrchr(json_string_value(json_object_get(c, "id")), '_') + 1),
                        json_is_true(json_object_get(c, "running")) ? "+" : "");
-    line = nm_strdup_printf("%jd%s%s uid %d", (intmax_t)json_integer_value(json_object_get(work, "upload_msec")),
+    line = nm_strdup_printf("%jd%s%s%s uid %d", (intmax_t)json_integer_value(json_object_get(work, "upload_msec")),
+                            json_is_true(json_object_get(work, "abandoned")) ? " abandoned" : "",
                             json_is_true(json_object_get(work, "final")) ? " final" : "", text, (int)getuid());
     note(remote, "uploads", line);
 }
@@ -80,6 +82,10 @@ static void print_result(const char *remote)
     if (has_word(remote, "silent"))
         for (;;)
             (void)pause();
+    if (has_word(remote, "forge")) {
+        puts("{\"state\":\"done\",\"bytes\":9223372036854775807,\"files\":131072,\"name\":\"h_1\"}");
+        return;
+    }
     if (has_word(remote, "crash"))
         (void)raise(SIGKILL);
     if (has_word(remote, "refuse"))
@@ -394,12 +400,78 @@ static void test_a_refused_upload_is_given_up(void **state)
     RUN_UNTIL(u->w, number(u, "given_up") == 1);
     assert_non_null(strstr(event_text, "doesn't try again: permission denied. They stay in "));
     check_reports(u, "5");
+    assert_int_equal(count_lines(u->w, "remote/uploads"), 2); /* the second attempt removes what the first one left */
+    assert_true(has_text(u->w, "remote/uploads", " abandoned final 2 1 uid"));
+    assert_int_equal(number(u, "failures"), 1);
     assert_true(exists(u->w, "logs/" APPLICATION "/" FIRST));
     restart(u); /* the end of the logs is saved, and the ResourceManager is informed again */
     check_reports(u, "5");
     nm_yarn_logs_reported(u->logs);
     assert_false(exists(u->w, "state/logs/" APPLICATION));
     assert_true(exists(u->w, "logs/" APPLICATION "/" FIRST));
+}
+
+/* Numbers that a process of the user reports can't make the totals of the node useless. */
+static void test_totals_are_limited(void **state)
+{
+    struct uploads *u = *state;
+    struct statvfs vfs;
+
+    begin_with(u, "");
+    make_logs(u->w);
+    set_word(u->w, "forge", true);
+    run_containers(u);
+    assert_int_equal(fstatvfs(u->w->root_fd, &vfs), 0);
+    end_application(u);
+    RUN_UNTIL(u->w, number(u, "uploaded") == 1);
+    assert_int_equal(number(u, "files"), 131072);
+    assert_true((uint64_t)number(u, "bytes") <= (uint64_t)vfs.f_blocks * vfs.f_frsize + 64 * NM_MIB);
+}
+
+/* A log directory with errors may have logs. The other logs are uploaded after some attempts, and no logs are removed.
+ * The kernel refuses a path with too many links as it refuses one on a failing disk. */
+static void test_a_failing_disk_is_not_a_disk_without_logs(void **state)
+{
+    struct uploads *u = *state;
+    const char *dir;
+
+    begin_with(u, "<property><name>nmd.log-aggregation.retry-seconds</name><value>3600</value></property>");
+    make_logs(u->w);
+    run_containers(u);
+    dir = u->w->settings->log_dirs[0];
+    assert_int_equal(renameat(u->w->root_fd, "logs", u->w->root_fd, "away"), 0);
+    assert_int_equal(symlinkat("logs", u->w->root_fd, "logs"), 0);
+    end_application(u);
+    RUN_UNTIL(u->w, number(u, "failures") == 1);
+    assert_true(is_shown(u, "state", "failing"));
+    assert_non_null(strstr(log_text, "can't be read: Too many levels of symbolic links; nmd tries again"));
+    assert_non_null(strstr(log_text, dir));
+    check_reports(u, "7");
+    assert_int_equal(unlinkat(u->w->root_fd, "logs", 0), 0);
+    assert_int_equal(renameat(u->w->root_fd, "away", u->w->root_fd, "logs"), 0);
+    restart(u);
+    RUN_UNTIL(u->w, number(u, "uploaded") == 1);
+    assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
+}
+
+/* After several attempts the logs on the other disks are uploaded. */
+static void test_logs_on_a_failing_disk_are_given_up(void **state)
+{
+    struct uploads *u = *state;
+
+    begin_with(u, "");
+    make_logs(u->w);
+    run_containers(u);
+    assert_int_equal(renameat(u->w->root_fd, "logs", u->w->root_fd, "away"), 0);
+    assert_int_equal(symlinkat("logs", u->w->root_fd, "logs"), 0);
+    end_application(u);
+    RUN_UNTIL(u->w, number(u, "failures") == 1);
+    u->logs->books->failures = 3; /* the pauses between attempts are longer than this test */
+    u->logs->books->due_usec = 0;
+    nm_yarn_logs_wake(u->logs);
+    RUN_UNTIL(u->w, number(u, "given_up") == 1);
+    assert_non_null(strstr(event_text, "/logs can't be read: Too many levels of symbolic links. They stay in "));
+    check_reports(u, "735");
 }
 
 static void test_a_silent_uploader_is_killed(void **state)
@@ -575,6 +647,9 @@ int main(int argc, char **argv)
         UPLOADS(test_logs_stay_while_uploads_fail),
         UPLOADS(test_attempts_have_the_same_time),
         UPLOADS(test_a_refused_upload_is_given_up),
+        UPLOADS(test_totals_are_limited),
+        UPLOADS(test_a_failing_disk_is_not_a_disk_without_logs),
+        UPLOADS(test_logs_on_a_failing_disk_are_given_up),
         UPLOADS(test_a_silent_uploader_is_killed),
         UPLOADS(test_a_lost_name_node_costs_one_process),
         UPLOADS(test_an_application_without_logs_is_reported),

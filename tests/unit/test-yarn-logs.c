@@ -301,10 +301,65 @@ static void test_an_upload_is_repeated_until_it_is_given_up(void **state)
     assert_false(nm_yarn_log_book_begin(b, 99));
     assert_int_equal(b->upload.msec, msec);
     now = at(1100);
-    assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_TEMPORARY, "no name node", &now));
+    assert_false(nm_yarn_log_book_take_result(b, NM_YARN_LOG_TEMPORARY, "no name node", &now));
+    assert_int_equal(b->state, NM_YARN_LOG_OPEN); /* one more attempt removes what was begun */
+    assert_int_equal(nm_yarn_log_book_due(b), now.usec);
+    assert_false(nm_yarn_log_book_begin(b, 99));
+    assert_true(b->upload.is_abandoned && b->upload.msec == msec);
+    assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_TEMPORARY, "given up", &now));
     assert_int_equal(b->state, NM_YARN_LOG_GIVEN_UP);
     assert_string_equal(b->error, "no name node");
     assert_int_equal(b->n_ended, 1);
+    nm_yarn_log_book_free(b);
+}
+
+/* A killed attempt may have stored the upload. */
+static void test_an_abandoned_upload_may_be_done(void **state)
+{
+    struct nm_yarn_log_book *b = new_book(0, NULL);
+    struct nm_yarn_log_now now = at(1100);
+
+    (void)state;
+    assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
+    nm_yarn_log_book_finish(b, 1);
+    (void)nm_yarn_log_book_begin(b, 1);
+    assert_false(nm_yarn_log_book_take_result(b, NM_YARN_LOG_PERMANENT, "refused", &now));
+    (void)nm_yarn_log_book_begin(b, 2);
+    assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
+    assert_int_equal(b->state, NM_YARN_LOG_UPLOADED);
+    assert_string_equal(b->error, "");
+    nm_yarn_log_book_free(b);
+}
+
+/* A container of an application that seemed to have ended isn't covered by the last upload in progress. */
+static void test_a_late_container_opens_the_books_again(void **state)
+{
+    struct nm_yarn_log_book *b = new_book(0, NULL);
+    struct nm_yarn_log_now now = at(1);
+
+    (void)state;
+    assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
+    nm_yarn_log_book_finish(b, 1);
+    (void)nm_yarn_log_book_begin(b, 1);
+    assert_true(b->upload.is_final);
+    assert_int_equal(nm_yarn_log_book_start(b, "container_2", true), 0);
+    assert_true(b->is_unsaved && !b->is_finished && !b->upload.is_final);
+    assert_int_equal(nm_yarn_log_book_end(b, "container_2", true), 1);
+    assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
+    assert_int_equal(b->state, NM_YARN_LOG_OPEN);
+    assert_int_equal(b->n_ended, 1);
+    nm_yarn_log_book_finish(b, 2);
+    (void)nm_yarn_log_book_begin(b, 2);
+    b->is_unsaved = false;
+    assert_int_equal(nm_yarn_log_book_end(b, "container_3", true), 1); /* without a start */
+    assert_true(b->is_unsaved && !b->upload.is_final);
+    assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
+    assert_int_equal(b->n_ended, 1);
+    (void)nm_yarn_log_book_begin(b, 3);
+    assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
+    assert_int_equal(b->state, NM_YARN_LOG_UPLOADED);
+    assert_int_equal(nm_yarn_log_book_start(b, "container_4", true), 0);
+    assert_int_equal(b->state, NM_YARN_LOG_OPEN);
     nm_yarn_log_book_free(b);
 }
 
@@ -427,7 +482,7 @@ static void test_the_state_survives_a_restart(void **state)
     assert_false(copy->upload.is_attempted); /* the attempt has ended with the earlier nmd */
     assert_int_equal(nm_yarn_log_book_end(copy, "container_2", true), 0); /* its end is reported once more */
     assert_int_equal(copy->n_ended, 2);
-    assert_false(copy->has_overflowed);
+    assert_false(copy->is_incomplete);
     nm_yarn_log_book_free(copy);
     nm_yarn_log_book_free(b);
 }
@@ -459,7 +514,7 @@ static void test_a_damaged_state_counts_as_incomplete(void **state)
         struct nm_yarn_log_book *b = NULL;
         int r = nm_yarn_log_state_parse(APPLICATION, nm_bytes_of(cases[i].text), &b);
 
-        if ((r == 0) != cases[i].is_valid || (b && b->has_overflowed == cases[i].is_whole) ||
+        if ((r == 0) != cases[i].is_valid || (b && b->is_incomplete == cases[i].is_whole) ||
             (b && b->is_unsaved == cases[i].is_whole))
             fail_msg("%s: %d", cases[i].text, r);
         nm_yarn_log_book_free(b);
@@ -474,15 +529,16 @@ static void test_incomplete_books_are_given_up(void **state)
     struct nm_yarn_log_now now = at(1);
 
     (void)state;
-    b->has_overflowed = true;
+    nm_yarn_log_book_set_incomplete(b, "a disk has failed");
+    nm_yarn_log_book_set_incomplete(b, "another disk has failed");
     copy = reread(b);
-    assert_true(copy->has_overflowed);
+    assert_true(copy->is_incomplete);
     nm_yarn_log_book_free(copy);
     nm_yarn_log_book_finish(b, 1);
     (void)nm_yarn_log_book_begin(b, 1);
     assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
     assert_int_equal(b->state, NM_YARN_LOG_GIVEN_UP);
-    assert_true(*b->error);
+    assert_string_equal(b->error, "a disk has failed");
     nm_yarn_log_book_free(b);
 }
 
@@ -564,6 +620,8 @@ int main(void)
         cmocka_unit_test(test_a_sample_has_hadoops_containers),
         cmocka_unit_test(test_an_unknown_policy_is_replaced_by_the_clusters),
         cmocka_unit_test(test_an_upload_is_repeated_until_it_is_given_up),
+        cmocka_unit_test(test_an_abandoned_upload_may_be_done),
+        cmocka_unit_test(test_a_late_container_opens_the_books_again),
         cmocka_unit_test(test_a_restart_gives_an_upload_more_time),
         cmocka_unit_test(test_a_running_application_rolls),
         cmocka_unit_test(test_a_failed_cycle_keeps_its_containers),

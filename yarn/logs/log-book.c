@@ -91,12 +91,23 @@ static size_t find_running(const struct nm_yarn_log_book *b, const char *contain
     return i;
 }
 
+/* Continues the books of an application that seemed to have ended. An upload in progress isn't the last one any more.
+ */
+static void reopen(struct nm_yarn_log_book *b)
+{
+    b->is_finished = b->upload.is_final = b->upload.is_abandoned = false;
+    b->state = NM_YARN_LOG_OPEN;
+    b->is_unsaved = true;
+}
+
 int nm_yarn_log_book_start(struct nm_yarn_log_book *b, const char *container, bool is_accepted)
 {
     char *id;
 
     if (find_running(b, container) < b->n_running)
         return 0;
+    if (b->is_finished || b->state != NM_YARN_LOG_OPEN)
+        reopen(b);
     id = strdup(container);
     if (!id || NM_ARRAY_ROOM(b->running, b->n_running, b->running_size) < 0) {
         free(id);
@@ -146,10 +157,14 @@ int nm_yarn_log_book_end(struct nm_yarn_log_book *b, const char *container, bool
     if (!is_accepted || b->state != NM_YARN_LOG_OPEN || (b->is_restored && has_ended(b, container)))
         return 0;
     if (b->n_ended >= NM_YARN_LOG_CONTAINERS_MAX) {
-        b->has_overflowed = true;
+        nm_yarn_log_book_set_incomplete(b, "more containers ended while uploads failed than nmd remembers");
         return 0;
     }
     r = add_ended(b, container);
+    if (r == 0 && b->upload.is_final) { /* the upload in progress doesn't cover the container */
+        b->upload.is_final = false;
+        b->is_unsaved = true;
+    }
     return r < 0 ? r : 1;
 }
 
@@ -157,6 +172,13 @@ int nm_yarn_log_book_restore(struct nm_yarn_log_book *b, const char *container)
 {
     b->is_restored = true;
     return b->n_ended >= NM_YARN_LOG_CONTAINERS_MAX ? -E2BIG : add_ended(b, container);
+}
+
+void nm_yarn_log_book_set_incomplete(struct nm_yarn_log_book *b, const char *why)
+{
+    if (!b->is_incomplete)
+        (void)snprintf(b->incomplete_why, sizeof b->incomplete_why, "%s", why);
+    b->is_incomplete = true;
 }
 
 void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec)
@@ -233,10 +255,10 @@ static void take_success(struct nm_yarn_log_book *b, const struct nm_yarn_log_no
     b->error[0] = '\0';
     b->due_usec = b->is_finished ? 0 : now->usec + b->roll_usec;
     if (is_final)
-        close_book(b, b->has_overflowed ? NM_YARN_LOG_GIVEN_UP : NM_YARN_LOG_UPLOADED);
-    if (is_final && b->has_overflowed)
-        (void)snprintf(b->error, sizeof b->error, "more than %u containers ended while uploads failed",
-                       NM_YARN_LOG_CONTAINERS_MAX);
+        close_book(b, b->is_incomplete ? NM_YARN_LOG_GIVEN_UP : NM_YARN_LOG_UPLOADED);
+    if (is_final && b->is_incomplete)
+        (void)snprintf(b->error, sizeof b->error, "%s",
+                       *b->incomplete_why ? b->incomplete_why : "an earlier nmd could not record all of its logs");
 }
 
 static uint64_t backoff_usec(unsigned failures)
@@ -269,13 +291,18 @@ bool nm_yarn_log_book_take_result(struct nm_yarn_log_book *b, enum nm_yarn_log_r
         take_success(b, now);
         return true;
     }
+    if (b->upload.is_abandoned) {
+        close_book(b, NM_YARN_LOG_GIVEN_UP);
+        return true;
+    }
     b->failures++;
     (void)snprintf(b->error, sizeof b->error, "%s", error);
     b->error[nm_utf8_prefix(b->error)] = '\0'; /* a character may have been cut */
     b->due_usec = now->usec + backoff_usec(b->failures);
     if (b->is_finished && (result == NM_YARN_LOG_PERMANENT || is_too_late(b, now))) {
-        close_book(b, NM_YARN_LOG_GIVEN_UP);
-        return true;
+        b->upload.is_abandoned = true;
+        b->due_usec = now->usec;
+        return false;
     }
     if (result == NM_YARN_LOG_TEMPORARY)
         return false;

@@ -12,6 +12,9 @@
  * An upload covers the oldest ended containers and, while the application runs, the running ones. All of its attempts
  * cover the same ended containers and have the same upload_msec, by which nm-log-uploader recognizes what an earlier
  * attempt has done. So a container is dropped only after an upload that covers it is done.
+ *
+ * An upload that is given up gets one more attempt, which removes what the earlier attempts have left in the remote
+ * directory. If this attempt finds that one of them had stored the upload, the upload is done.
  */
 
 #include <stdbool.h>
@@ -46,6 +49,7 @@ struct nm_yarn_log_upload {
     size_t n;      /* it covers the first n ended containers */
     bool is_final; /* the application has finished, and the upload covers all of its containers */
     bool is_attempted; /* an attempt is running */
+    bool is_abandoned; /* the upload was given up, and the last attempt removes its remains */
 };
 
 struct nm_yarn_log_book {
@@ -66,7 +70,8 @@ struct nm_yarn_log_book {
     char **ended; /* accepted containers that have ended, the oldest first */
     size_t n_ended, ended_size;
     bool is_restored; /* by an earlier nmd: containers may be reported as ended once more */
-    bool has_overflowed;
+    bool is_incomplete; /* some logs are missing in the list or can't be read, so the local logs must stay */
+    char incomplete_why[120]; /* the reason, as the end of a sentence; "" if an earlier nmd has found it */
 
     bool is_finished;
     uint64_t finished_realtime_usec;
@@ -93,13 +98,16 @@ void nm_yarn_log_book_configure(struct nm_yarn_log_book *b, const struct nm_yarn
 int nm_yarn_log_book_set_account(struct nm_yarn_log_book *b, const char *account);
 int nm_yarn_log_book_set_acls(struct nm_yarn_log_book *b, const char *view_acl, const char *modify_acl);
 
-/* Adds a container that runs. Succeeds if it is there already. -ENOMEM. */
+/* Adds a container that runs. Succeeds if it is there already. An application that seemed to have ended is open again:
+ * the node may have lost the file about it, and then finds no container of it at its start. -ENOMEM. */
 int nm_yarn_log_book_start(struct nm_yarn_log_book *b, const char *container, bool is_accepted);
 /* Records that a container has ended. is_accepted: its logs are uploaded. Returns 1 if the container was added to the
  * ended ones, 0 if not, or -ENOMEM. */
 int nm_yarn_log_book_end(struct nm_yarn_log_book *b, const char *container, bool is_accepted);
 /* Adds an ended container of a saved state. -ENOMEM; -E2BIG: too many. */
 int nm_yarn_log_book_restore(struct nm_yarn_log_book *b, const char *container);
+/* Records that the books lack some logs. why: the end of a sentence. The first reason is kept. */
+void nm_yarn_log_book_set_incomplete(struct nm_yarn_log_book *b, const char *why);
 /* Records that the application has ended and has no more containers. */
 void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec);
 
@@ -123,6 +131,7 @@ struct nm_yarn_log_now {
 };
 
 /* Records the result of the attempt. error: why it failed. Returns whether the upload has ended: it is done, or was
- * given up. The member `state` shows whether this was the last upload of the application. */
+ * given up. The member `state` shows whether this was the last upload of the application. The attempt of an abandoned
+ * upload ends the upload in any case, and the error of the attempt before it is kept. */
 bool nm_yarn_log_book_take_result(struct nm_yarn_log_book *b, enum nm_yarn_log_result result, const char *error,
                                   const struct nm_yarn_log_now *now);

@@ -41,7 +41,7 @@ static char *header_line(const struct nm_yarn_log_book *b)
     return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I, s:b}", "user", b->user,
                              "account", b->account, "context", nm_yarn_log_context_to_json(&b->context),
                              "view_acl", b->view_acl, "modify_acl", b->modify_acl,
-                             "last_msec", (json_int_t)b->last_msec, "incomplete", b->has_overflowed));
+                             "last_msec", (json_int_t)b->last_msec, "incomplete", b->is_incomplete));
 }
 
 /* The ids of containers need no escapes. */
@@ -137,7 +137,7 @@ static int parse_header(const struct nm_yarn_application_id *id, const json_t *o
     if (r < 0)
         return r;
     b->is_restored = true;
-    b->has_overflowed = is_incomplete;
+    b->is_incomplete = is_incomplete;
     b->last_msec = (uint64_t)last_msec;
     *ret = STEAL_PTR(b);
     return 0;
@@ -192,7 +192,8 @@ static int take_line(struct nm_yarn_log_book *b, const json_t *o)
  * line would be lost, too. */
 static void note_damage(struct nm_yarn_log_book *b)
 {
-    b->has_overflowed = b->is_unsaved = true;
+    nm_yarn_log_book_set_incomplete(b, "the saved list of its containers is damaged");
+    b->is_unsaved = true;
 }
 
 /* The final upload covers all containers, also in a text whose lines were changed by hand. */

@@ -25,7 +25,7 @@ char *nm_yarn_log_state_ended_line(const char *container);
 char *nm_yarn_log_state_upload_line(const struct nm_yarn_log_book *b);
 char *nm_yarn_log_state_finished_line(const struct nm_yarn_log_book *b);
 
-/* Makes the books from a text. If a line is damaged, the books count as incomplete (has_overflowed), so that no logs
+/* Makes the books from a text. If a line is damaged, the books count as incomplete (is_incomplete), so that no logs
  * are removed for the reason that all are uploaded, and as unsaved. -EBADMSG: the first line or the id is invalid;
  * -ENOMEM. */
 int nm_yarn_log_state_parse(const char *application, struct nm_bytes text, struct nm_yarn_log_book **ret);

@@ -61,14 +61,15 @@ char *nm_yarn_log_work(const struct nm_yarn_settings *s, const struct nm_yarn_lo
 {
     const struct nm_yarn_log_context *c = &b->context;
 
-    return finish(json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:I, s:I, s:s, s:s}",
-                            "application", b->id, "user", b->user, "node", node,
+    return finish(json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:s, "
+                            "s:s}", "application", b->id, "user", b->user, "node", node,
                             "format", s->logs.is_indexed ? "IndexedFile" : "TFile", "suffix", s->logs.suffix,
                             "log_dirs", list_dirs(dirs, n_dirs), "containers", list_containers(b),
                             "include", c->include ?: ".*", "exclude", c->exclude ?: "",
                             "rolled_include", c->rolled_include ?: "", "rolled_exclude", c->rolled_exclude ?: "",
                             "rolling", s->logs.roll_usec > 0, "final", b->upload.is_final,
-                            "upload_msec", (json_int_t)b->upload.msec, "max_files", (json_int_t)s->logs.max_files,
+                            "abandoned", b->upload.is_abandoned, "upload_msec", (json_int_t)b->upload.msec,
+                            "max_files", (json_int_t)s->logs.max_files,
                             "view_acl", b->view_acl ?: "", "modify_acl", b->modify_acl ?: ""), s);
 }
 

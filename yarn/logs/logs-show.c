@@ -138,7 +138,9 @@ void nm_yarn_logs_write_metrics(const struct nm_yarn_logs *l, const struct nm_me
               "Applications whose logs were not completely uploaded.", t->given_up);
     write_one(w, "nm_log_upload_attempts_total", NM_METRIC_COUNTER, "Runs of nm-log-uploader.", t->attempts);
     write_one(w, "nm_log_upload_failures_total", NM_METRIC_COUNTER, "Failed attempts of uploads.", t->failures);
-    write_one(w, "nm_log_upload_files_total", NM_METRIC_COUNTER, "Log files that were uploaded.", t->files);
-    write_one(w, "nm_log_upload_bytes_total", NM_METRIC_COUNTER, "Size of the remote files with logs, in bytes.",
-              t->bytes);
+    write_one(w, "nm_log_upload_files_total", NM_METRIC_COUNTER,
+              "Log files that were uploaded, as reported by processes of their users.", t->files);
+    write_one(w, "nm_log_upload_bytes_total", NM_METRIC_COUNTER,
+              "Size of the remote files with logs in bytes, as reported by processes of their users; for one upload at "
+              "most the used space of the log directories.", t->bytes);
 }

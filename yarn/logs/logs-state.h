@@ -12,6 +12,7 @@
 struct nm_yarn_log_slot {
     struct nm_yarn_log_job *job; /* NULL: the slot is free */
     struct nm_yarn_log_book *book;
+    uint64_t most_bytes; /* the largest plausible size of the remote file */
 };
 
 struct nm_yarn_log_totals {

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <syslog.h>
 #include <time.h>
 
@@ -28,6 +29,8 @@
 #define MOST_USEC ((NM_YARN_LOG_SECONDS + 60) * NM_USEC_PER_SEC)
 #define PREPARE_MOST_USEC (600 * NM_USEC_PER_SEC)
 #define PREPARE_RETRY_USEC (10 * NM_USEC_PER_SEC)
+#define BAD_DISK_ATTEMPTS 3u /* then the logs on the other disks are uploaded without those of a disk with errors */
+#define FORMAT_BYTES (64 * NM_MIB) /* more than the names and lengths of the files of one upload need */
 #ifdef __SANITIZE_ADDRESS__
 #define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers reserve large address ranges, so there is no limit */
 #else
@@ -92,28 +95,35 @@ void nm_yarn_logs_close(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 static void report_failure(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 {
     l->totals.failures++;
-    if (b->failures != 1 || b->state != NM_YARN_LOG_OPEN)
+    if (b->failures != 1 || b->upload.is_abandoned)
         return;
     if (!l->is_away)
         nm_yarn_logs_log(l, LOG_WARNING, "Can't upload the logs of %s: %s; nmd tries again", b->id, b->error);
     report(l, b, NM_YARN_LOG_STATUS_RUNNING_WITH_FAILURE, b->error);
 }
 
+/* Adds to the totals of the node. The numbers come from a process of the user, who can make it report any number. */
+static void count_upload(struct nm_yarn_logs *l, const struct nm_yarn_log_outcome *o, uint64_t most_bytes)
+{
+    const uint64_t bytes = nm_add_u64(l->totals.bytes, NM_MIN(o->bytes, most_bytes));
+
+    l->totals.files += o->n_files; /* nm_upload_reply_parse() limits it */
+    l->totals.bytes = NM_MIN(bytes, (uint64_t)INT64_MAX);
+}
+
 /* Records the result of an attempt, in the books, in their file, and for the ResourceManager. */
 static void take_result(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, const struct nm_yarn_log_outcome *o)
 {
+    const bool was_abandoned = b->upload.is_abandoned;
     const struct nm_yarn_log_now now = {
         .usec = nm_now_usec(), .realtime_usec = nm_realtime_usec(), .started_realtime_usec = l->started_realtime_usec,
         .retry_usec = (uint64_t)l->p.settings->logs.retry_sec * NM_USEC_PER_SEC};
     const bool is_over = nm_yarn_log_book_take_result(b, o->result, o->error, &now);
 
-    if (o->result == NM_YARN_LOG_DONE) {
-        l->totals.files += o->n_files;
-        l->totals.bytes += o->bytes;
+    if (o->result == NM_YARN_LOG_DONE)
         report_upload(l, b, o->n_files > 0);
-    } else {
+    else if (!was_abandoned)
         report_failure(l, b);
-    }
     if (o->n_files > 0)
         nm_yarn_logs_log(l, LOG_INFO, "Uploaded %" PRIu64 " log files of %s as %s (%" PRIu64 " bytes)", o->n_files,
                          b->id, o->name, o->bytes);
@@ -160,7 +170,9 @@ static void on_ended(struct nm_yarn_log_job *job, const struct nm_yarn_log_outco
 
     while (slot->job != job)
         slot++;
-    if (o->result != NM_YARN_LOG_DONE)
+    if (o->result == NM_YARN_LOG_DONE)
+        count_upload(l, o, slot->most_bytes);
+    else if (!slot->book->upload.is_abandoned)
         l->is_prepared = false;
     take_result(l, slot->book, o);
     *slot = (struct nm_yarn_log_slot){0};
@@ -176,30 +188,73 @@ struct places {
     size_t n;
     uid_t uid;
     gid_t gid;
+    uint64_t used_bytes; /* of their file systems */
+    const char *bad_dir; /* a log directory that may have logs, but can't be read; NULL: none */
+    int bad_error;
 };
+
+static uint64_t used_bytes_of(const char *dir)
+{
+    struct statvfs vfs;
+
+    return statvfs(dir, &vfs) < 0 ? 0 : (uint64_t)(vfs.f_blocks - vfs.f_bfree) * vfs.f_frsize;
+}
+
+static void add_place(struct places *p, const char *dir, const struct stat *st)
+{
+    if (p->n == 0) {
+        p->uid = st->st_uid;
+        p->gid = st->st_gid;
+    }
+    if (st->st_uid != p->uid)
+        return;
+    p->dirs[p->n++] = dir;
+    p->used_bytes = nm_add_u64(p->used_bytes, used_bytes_of(dir));
+}
 
 /* -ENOMEM: a directory may be missing. The upload would then count as done without its logs. */
 static int find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_book *b, struct places *ret)
 {
     char *const *dirs = l->p.settings->log_dirs;
 
-    ret->n = 0;
+    *ret = (struct places){.n = 0};
     for (size_t i = 0; dirs[i] && ret->n < DIRS_MAX; i++) {
         _cleanup_free_ char *path = nm_strdup_printf("%s/%s", dirs[i], b->id);
         struct stat st;
 
         if (!path)
             return -ENOMEM;
-        if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-            continue;
-        if (ret->n == 0) {
-            ret->uid = st.st_uid;
-            ret->gid = st.st_gid;
+        if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            if (S_ISDIR(st.st_mode))
+                add_place(ret, dirs[i], &st);
+        } else if (errno != ENOENT && errno != ENOTDIR) {
+            ret->bad_dir = dirs[i];
+            ret->bad_error = errno;
         }
-        if (st.st_uid == ret->uid)
-            ret->dirs[ret->n++] = dirs[i];
     }
     return 0;
+}
+
+/* Handles a log directory that can't be read, for example because its disk fails. Returns true if the attempt failed
+ * for this reason: the disk may be back at the next one. After several attempts the other logs are uploaded, and the
+ * books are incomplete, so that no local logs are removed before their time. */
+static bool waits_for_disk(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, const struct places *places)
+{
+    _cleanup_free_ char *text = NULL;
+
+    if (!places->bad_dir || b->upload.is_abandoned)
+        return false;
+    text = nm_strdup_printf("%s can't be read: %s", places->bad_dir, strerror(places->bad_error));
+    if (b->failures < BAD_DISK_ATTEMPTS) {
+        begin(l, b);
+        fail(l, b, text ?: "a log directory can't be read");
+        return true;
+    }
+    if (!b->is_incomplete)
+        nm_yarn_logs_log(l, LOG_WARNING, "The logs of %s are uploaded without those in %s", b->id, places->bad_dir);
+    nm_yarn_log_book_set_incomplete(b, text ?: "a log directory can't be read");
+    nm_yarn_log_store_save(l->state_fd, b);
+    return false;
 }
 
 static struct nm_yarn_log_job_params job_params(struct nm_yarn_logs *l, uid_t uid, gid_t gid, const char *account,
@@ -227,6 +282,7 @@ static int start_job(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, const s
     if (r < 0)
         return r;
     slot->book = b;
+    slot->most_bytes = nm_add_u64(places->used_bytes, FORMAT_BYTES);
     l->n_running++;
     l->totals.attempts++;
     return 0;
@@ -244,14 +300,20 @@ static void attempt_empty(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 /* Begins an attempt. If the application has no logs on this node, the upload is done without a process. */
 static void attempt(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 {
-    struct places places = {.n = 0};
+    struct places places;
     int r = find_places(l, b, &places);
 
-    if (r == 0 && places.n == 0) {
+    if (r == 0 && waits_for_disk(l, b, &places))
+        return;
+    if (r == 0 && places.n == 0 && !b->upload.is_abandoned) {
         attempt_empty(l, b);
         return;
     }
     begin(l, b);
+    if (r == 0 && places.n == 0) {
+        fail(l, b, "there are no logs");
+        return;
+    }
     if (r == 0 && geteuid() == 0 && places.uid == 0 && !l->p.settings->allow_root) {
         fail(l, b, "the directory of its logs belongs to root");
         return;

@@ -143,7 +143,7 @@ static int begin_container(struct nm_yarn_logs *l, const struct nm_yarn_log_cont
     struct nm_yarn_log_book *b = find(l, &c->id.attempt.application);
     int r = b ? 0 : add_book(l, c, &b);
 
-    if (r < 0 || b->state != NM_YARN_LOG_OPEN)
+    if (r < 0)
         return r;
     complete_context(l, b, c);
     if (!b->account && c->account) {
@@ -172,17 +172,18 @@ void nm_yarn_logs_end_container(struct nm_yarn_logs *l, const struct nm_yarn_log
                                 bool has_run)
 {
     struct nm_yarn_log_book *b = find(l, &c->id.attempt.application);
-    bool had_overflowed;
+    bool was_incomplete;
     int r;
 
     if (!b)
         return;
-    had_overflowed = b->has_overflowed;
+    was_incomplete = b->is_incomplete;
     r = nm_yarn_log_book_end(b, c->text, has_run && accepts(b, c, exit_code));
     if (r > 0)
         nm_yarn_log_store_append(l->state_fd, b, nm_yarn_log_state_ended_line(c->text));
-    b->has_overflowed |= r < 0; /* without memory, the container's logs aren't uploaded and must not be removed */
-    if (b->has_overflowed && !had_overflowed)
+    if (r < 0) /* the container's logs aren't uploaded and must not be removed */
+        nm_yarn_log_book_set_incomplete(b, "no memory was left for the list of its containers");
+    if (b->is_incomplete && !was_incomplete)
         nm_yarn_log_store_save(l->state_fd, b);
     nm_yarn_logs_wake(l);
 }
