@@ -12,4 +12,5 @@ jobs_archive=1
 
 core_cluster
 core_jobs
+core_logs
 core_end

@@ -10,4 +10,5 @@ NMD_TEST_HADOOP=3.5.0
 
 core_cluster
 core_jobs
+core_logs
 core_end

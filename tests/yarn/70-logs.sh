@@ -7,8 +7,9 @@
 # the name node, and if a running application is uploaded in pieces. The local logs are removed only afterwards.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
+# shellcheck source=tests/yarn/job-logs.sh
+. "$(dirname "$0")/job-logs.sh"
 
-printer=$(realpath "$(dirname "$0")/printed-logs.py")
 own=$shared/node1 node_mb=5120
 rolls=yarn.nodemanager.log-aggregation.roll-monitoring-interval-seconds
 need 'a cluster can be configured' jobs_configure yarn.resourcemanager.am.max-attempts=2 \
@@ -28,31 +29,6 @@ cd "$shared/work" || exit
 
 logs_status() { nmctl status --json | jq -r ".upstream.logs | $1"; } # JQ-EXPRESSION
 logs_are() { [ "$(logs_status "$1")" = "$2" ]; }                     # JQ-EXPRESSION VALUE: for wait_until
-rm_status() { rm_get "apps/$1" | jq -r .app.logAggregationStatus; }  # APPLICATION-ID
-status_is_now() { [ "$(rm_status "$1")" = "$2" ]; }                  # APPLICATION-ID STATUS: for wait_until
-succeeded() { # WHAT APPLICATION-ID
-    check "$1: the ResourceManager shows that log aggregation has succeeded" wait_until 60 status_is_now "$2" SUCCEEDED ||
-        diag "the status is $(rm_status "$2")" "$(nmctl status --json | jq .upstream.logs)" "$(tail -n 20 "$dir/nmd1.log")"
-}
-# Prints a line for each log: container, name, size and checksum. With TFile, each upload of a file is a piece of its own, and
-# `yarn logs` prints the pieces in the order of the uploads.
-printed() { # USER APPLICATION-ID
-    hadoop_java org.apache.hadoop.yarn.client.cli.LogsCLI -applicationId "$2" -appOwner "$1" \
-        >"$dir/printed" 2>"$dir/client.log" || { cat "$dir/client.log"; return 1; }
-    python3 "$printer" --joined <"$dir/printed" 2>&1 | LC_ALL=C sort
-}
-# Prints the same for the local logs of an application.
-local_logs() { # APPLICATION-ID
-    local file
-    find "$own"/logs/*/"$1"/container_* -type f | while read -r file; do
-        printf '%s %s %s %s\n' "$(basename "$(dirname "$file")")" "$(basename "$file")" "$(stat -c %s "$file")" \
-            "$(sha256sum <"$file" | cut -d ' ' -f 1)"
-    done | LC_ALL=C sort
-}
-same_logs() { # WHAT USER APPLICATION-ID
-    is "$1: yarn logs prints byte for byte what the containers wrote" \
-        "$(diff <(printed "$2" "$3") <(local_logs "$3") && [ -n "$(local_logs "$3")" ] && echo same)" same
-}
 bucket_of() { printf %04d "$((10#${1##*_} % 10000))"; } # APPLICATION-ID
 # Prints the complete files of an application in HDFS, with owner and mode.
 remote_files() { # USER APPLICATION-ID
@@ -66,7 +42,7 @@ local_is_gone() { [ -z "$(compgen -G "$own/logs/*/$1")" ]; } # APPLICATION-ID: f
 shell_begin plain -num_containers 2 -shell_command '{ seq 1 300000; head -c 5000 /dev/urandom >&2; }'
 ends_well plain
 plain=$(app_of plain)
-succeeded plain "$plain"
+aggregated plain "$plain"
 same_logs plain alice "$plain"
 like 'plain: the remote file belongs to the user, and has the node and a time in its name' "$(remote_files alice "$plain")" \
     '^node01_7101_[0-9]{13} alice 640$'
@@ -83,7 +59,7 @@ pi_begin pi 0 4
 succeeds pi
 job_user=alice
 pi=application_$(job_id pi)
-succeeded pi "$pi"
+aggregated pi "$pi"
 same_logs pi "${users[1]}" "$pi"
 
 # ---- a running application ----
@@ -114,7 +90,7 @@ is 'rolled: no line is uploaded twice' "$(remote_lines | sort | uniq -d)" ''
 is 'rolled: the local log still begins with the first line' "$(head -n 1 "$(log_of "$(ids_of rolled)")")" 'line 1'
 let_go go-rolled
 ends_well rolled
-succeeded rolled "$rolled"
+aggregated rolled "$rolled"
 same_logs rolled alice "$rolled"
 
 # ---- a kill of nmd during an upload ----
@@ -129,7 +105,7 @@ end_process "${nmd_nodes[1]}" KILL
 kill -CONT "$dn_pid"
 need 'nmd is killed, and starts again' node_begin
 shell_ends killed
-succeeded killed "$killed"
+aggregated killed "$killed"
 same_logs killed alice "$killed"
 is 'killed: there is one remote file' "$(remote_files alice "$killed" | wc -l)" 1
 
@@ -147,7 +123,7 @@ check 'away: the local logs are still there' test -s "$(log_of "$(ids_of away)")
 hdfs_server namenode.NameNode >>"$dir/nn.log" 2>&1 &
 nn1_pid=$!
 shell_ends away
-succeeded away "$away"
+aggregated away "$away"
 same_logs away alice "$away"
 
 # ---- removal of the local logs ----
@@ -157,7 +133,7 @@ need 'nmd starts with the removal of uploaded logs' node_begin yarn.log-aggregat
 shell_begin removed -num_containers 2 -shell_command 'seq 1 1000'
 ends_well removed
 removed=$(app_of removed)
-succeeded removed "$removed"
+aggregated removed "$removed"
 check 'removed: the local logs are removed after their upload' wait_until 30 local_is_gone "$removed"
 output=" stdout 3893 $(seq 1 1000 | sha256sum | cut -d ' ' -f 1)"
 is 'removed: yarn logs prints the output of both containers' "$(printed alice "$removed" | grep -c "$output")" 2

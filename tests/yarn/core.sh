@@ -7,9 +7,12 @@
 #
 #   core_cluster  starts HDFS, ResourceManager and nodes; and sets $conf to the configuration's directory
 #   core_jobs     runs the jobs
+#   core_logs     reads the logs of a running and finished job with `yarn logs`
 #   core_end      checks the nodes after all jobs have ended, and prints the summary
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "${BASH_SOURCE[0]}")/jobs.sh"
+# shellcheck source=tests/yarn/job-logs.sh
+. "$(dirname "${BASH_SOURCE[0]}")/job-logs.sh"
 
 join() { nmd_node_start "$1" && wait_until 60 node_is "$1" RUNNING; } # N
 hdfs_cat() { hdfs_rest "$1?op=OPEN" -fL; }                            # PATH
@@ -155,6 +158,24 @@ core_jobs() {
     is 'streaming ran in the queue whose name needs escaping' "$(queue_of streaming)" "$jobs_queue"
     is 'streaming ran as the user who submitted it' "$(run_as streaming)" "$other"
     is 'Terasort ran as the user who submitted it' "$(run_as terasort)" "$job_user"
+}
+
+# ---- logs ----------------------------------------------------------------------------------------------
+
+master_of() { rm_get "apps/$1/appattempts" | jq -r '.appAttempts.appAttempt[0].containerId'; } # APPLICATION-ID
+has_begun() { [ -n "$(job_id "$1")" ] && [ -n "$(compgen -G "$shared/node?/logs/*/application_$(job_id "$1")/*/syslog")" ]; } # NAME
+core_logs() {
+    local id
+    pi_begin logged 0 2 40000000
+    aside logged
+    check 'logged: the master of pi is running' wait_until 60 has_begun logged
+    id=application_$(job_id logged)
+    same_beginning logged "$job_user" "$id" "$(master_of "$id")" syslog
+    succeeds logged
+    aggregated logged "$id"
+    same_logs logged "$job_user" "$id"
+    aggregated terasort "application_$(job_id terasort)"
+    same_logs terasort "$job_user" "application_$(job_id terasort)"
 }
 
 # ---- after the jobs ------------------------------------------------------------------------------------
