@@ -100,7 +100,8 @@ static bool has_query(const struct nm_upstream_query *q)
     return *q->raw_query != '\0';
 }
 
-/* Formats the address where the log server has the logs. The id and the names are escaped as in the request. */
+/* Formats the address where the log server has the logs. The id and the names are escaped as in the request. The
+ * JobHistory server has files only below /containerlogs, the timeline's history server also below /containers. */
 static char *print_location(const struct log_request *a)
 {
     const struct nm_upstream_query *q = a->q;
@@ -116,8 +117,9 @@ static char *print_location(const struct log_request *a)
         n = asprintf(&text, "%s/%s:%d/%s/%s/%s%s%s%s%s", s->log_server, a->text.host, a->text.port, q->id, q->id, owner,
                      file ? "/" : "", file ?: "", has_query(q) ? "?" : "", q->raw_query);
     else
-        n = asprintf(&text, "%s/containers/%s/logs%s%s?%s%s" REDIRECTED "=true", s->log_web_service, q->id,
-                     file ? "/" : "", file ?: "", q->raw_query, has_query(q) ? "&" : "");
+        n = asprintf(&text, "%s/%s/%s/%s?%s%s" REDIRECTED "=true", s->log_web_service,
+                     file ? "containerlogs" : "containers", q->id, file ?: "logs", q->raw_query,
+                     has_query(q) ? "&" : "");
     return n < 0 ? NULL : text;
 }
 

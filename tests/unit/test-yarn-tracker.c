@@ -402,7 +402,7 @@ static void test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found(void *
         {TRACKER_PROPERTY("yarn.log.server.url", "http://h/logs")
              TRACKER_PROPERTY("yarn.log.server.web-service.url", "http://h/ws"),
          {}, 307, "http://h/ws/containers/" GONE "/logs?a=b&redirected_from_node=true"},
-        {"", {.file = "a b"}, 307, "http://h/ws/containers/" GONE "/logs/a%20b?a=b&redirected_from_node=true"},
+        {"", {.file = "a b"}, 307, "http://h/ws/containerlogs/" GONE "/a%20b?a=b&redirected_from_node=true"},
         {"", {.file = "a", .again = "true"}, 404, "Unknown container"},
         {"", {.file = "a", .again = "false"}, 307, "/logs/a?a=b"},
         {"", {.owner = "u"}, 307, "/" GONE "/" GONE "/u?a=b"},

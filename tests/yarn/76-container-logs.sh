@@ -319,7 +319,7 @@ gone=container_1_0001_01_000001
 is 'a list that is not here is at the log server' "$(moved "/ws/v1/node/containers/$gone/logs")" \
     "307 http://logserver:19888/ws/v1/history/containers/$gone/logs?redirected_from_node=true"
 is 'a file that is not here is at the log server' "$(moved "/ws/v1/node/containers/$gone/logs/a%20b?size=5")" \
-    "307 http://logserver:19888/ws/v1/history/containers/$gone/logs/a%20b?size=5&redirected_from_node=true"
+    "307 http://logserver:19888/ws/v1/history/containerlogs/$gone/a%20b?size=5&redirected_from_node=true"
 is 'a request from the log server is not redirected' "$(moved "/ws/v1/node/containers/$gone/logs?redirected_from_node=true")" '404 '
 is 'a page that is not here is at the log server' "$(moved "/node/containerlogs/$gone/alice")" \
     "307 http://logserver:19888/jobhistory/logs/node01:7101/$gone/$gone/alice"
