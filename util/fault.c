@@ -6,6 +6,7 @@
 #include "util/fault.h"
 
 #include <signal.h>
+#include <stdbool.h>
 
 #include "util/macros.h"
 
@@ -37,9 +38,9 @@ void nm_fault_point(const char *step)
     (void)kill(getpid(), SIGKILL);
 }
 
-uint64_t nm_fault_asleep_usec(void)
+/* Returns the number in the file. 0: there is no such file. */
+static int64_t read_number(const char *path)
 {
-    const char *path = getenv("NMD_ASLEEP");
     FILE *file = path ? fopen(path, "re") : NULL;
     char text[24] = "";
 
@@ -48,6 +49,23 @@ uint64_t nm_fault_asleep_usec(void)
     if (!fgets(text, sizeof text, file))
         text[0] = '\0';
     (void)fclose(file);
-    return strtoull(text, NULL, 10);
+    return strtoll(text, NULL, 10);
+}
+
+uint64_t nm_fault_asleep_usec(void)
+{
+    return (uint64_t)read_number(getenv("NMD_ASLEEP"));
+}
+
+int64_t nm_fault_stepped_usec(void)
+{
+    static const char *path;
+    static bool is_known;
+
+    if (!is_known) {
+        path = getenv("NMD_STEPPED");
+        is_known = true;
+    }
+    return path ? read_number(path) : 0;
 }
 #endif

@@ -21,8 +21,13 @@ char *nm_fault_variable(void); /* "NMD_FAULT=..." for an environment; NULL: the 
  * that NMD_ASLEEP names. If the value grows while nmd is stopped (SIGSTOP), nmd behaves as after a suspend. */
 uint64_t nm_fault_asleep_usec(void);
 #define NM_FAULT_ASLEEP_USEC nm_fault_asleep_usec()
+/* Returns the simulated step of the clock, by which nm_realtime_usec() differs from CLOCK_REALTIME. The value is read
+ * from the file that NMD_STEPPED names. It may be negative. */
+int64_t nm_fault_stepped_usec(void);
+#define NM_FAULT_STEPPED_USEC nm_fault_stepped_usec()
 #else
 #define NM_FAULT(step) ((void)0)
 #define NM_FAULT_VARIABLE NULL
 #define NM_FAULT_ASLEEP_USEC 0
+#define NM_FAULT_STEPPED_USEC 0
 #endif

@@ -4,7 +4,7 @@ libnm_util_a_SOURCES = \
 	%D%/accept.h \
 	%D%/autogroup.c %D%/autogroup.h \
 	%D%/become.c %D%/become.h \
-	%D%/clock.h \
+	%D%/clock.c %D%/clock.h \
 	%D%/error.c %D%/error.h \
 	%D%/fault.c %D%/fault.h \
 	%D%/fileio.c %D%/fileio.h \

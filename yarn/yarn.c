@@ -30,8 +30,8 @@ static void on_event(const struct nm_event *e, void *userdata)
     if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->exit_cause == NM_REASON_WAITED_TOO_LONG)
         nm_yarn_heartbeat_note_given_back(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
     if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->view.type == NM_OPPORTUNISTIC &&
-        c->started_realtime_usec > 0 && (c->exit_reason == NM_EXIT_EXITED || c->exit_reason == NM_EXIT_SIGNALED))
-        nm_yarn_heartbeat_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
+        c->view.started_usec > 0 && (c->exit_reason == NM_EXIT_EXITED || c->exit_reason == NM_EXIT_SIGNALED))
+        nm_yarn_heartbeat_note_run(&y->memory, nm_sub_u64(c->finished_usec, c->view.started_usec));
 }
 
 static bool on_no_room(void *userdata)

@@ -166,7 +166,7 @@ static void finish(struct model *m)
     for (unsigned i = 0; i < m->n; i++)
         if (m->places[i] == RUNNING)
             end_container(m, i);
-    nm_yarn_log_book_finish(m->book, m->now_usec);
+    nm_yarn_log_book_finish(m->book, m->now_usec, m->now_usec);
     append(m, nm_yarn_log_state_finished_line(m->book));
 }
 
@@ -220,7 +220,7 @@ static void restart(struct model *m)
 /* Makes an attempt, if one is due. */
 static void attempt(struct model *m)
 {
-    const struct nm_yarn_log_now now = {m->now_usec, m->now_usec, 0, UINT64_MAX};
+    const struct nm_yarn_log_now now = {m->now_usec, 0, UINT64_MAX};
     const uint64_t fate = pick(m, 8);
 
     if (nm_yarn_log_book_due(m->book) > m->now_usec)

@@ -277,7 +277,7 @@ static struct nm_yarn_log_book *new_book(uint64_t roll_usec, const char *rolled_
 
 static struct nm_yarn_log_now at(uint64_t sec)
 {
-    return (struct nm_yarn_log_now){sec * NM_USEC_PER_SEC, sec * NM_USEC_PER_SEC, 0, 100 * NM_USEC_PER_SEC};
+    return (struct nm_yarn_log_now){sec * NM_USEC_PER_SEC, 0, 100 * NM_USEC_PER_SEC};
 }
 
 static void test_an_upload_is_repeated_until_it_is_given_up(void **state)
@@ -290,7 +290,7 @@ static void test_an_upload_is_repeated_until_it_is_given_up(void **state)
     assert_int_equal(nm_yarn_log_book_start(b, "container_1", true), 0);
     assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
     assert_true(nm_yarn_log_book_due(b) == NM_YARN_LOG_NEVER); /* no interval: nothing is uploaded before the end */
-    nm_yarn_log_book_finish(b, now.realtime_usec);
+    nm_yarn_log_book_finish(b, now.usec, 1);
     assert_true(nm_yarn_log_book_due(b) <= now.usec);
     assert_true(nm_yarn_log_book_begin(b, 77));
     msec = b->upload.msec;
@@ -370,9 +370,9 @@ static void test_a_restart_gives_an_upload_more_time(void **state)
     struct nm_yarn_log_now now = at(100000);
 
     (void)state;
-    nm_yarn_log_book_finish(b, 1);
+    nm_yarn_log_book_finish(b, 0, 1);
     (void)nm_yarn_log_book_begin(b, 5);
-    now.started_realtime_usec = now.realtime_usec - NM_USEC_PER_SEC;
+    now.started_usec = now.usec - NM_USEC_PER_SEC;
     assert_false(nm_yarn_log_book_take_result(b, NM_YARN_LOG_TEMPORARY, "x", &now));
     assert_int_equal(b->state, NM_YARN_LOG_OPEN);
     nm_yarn_log_book_free(b);
@@ -397,7 +397,7 @@ static void test_a_running_application_rolls(void **state)
     assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
     assert_int_equal(b->n_ended, 1); /* the upload didn't cover its end */
     assert_int_equal(nm_yarn_log_book_due(b), now.usec + hour_usec);
-    nm_yarn_log_book_finish(b, now.realtime_usec);
+    nm_yarn_log_book_finish(b, now.usec, 1);
     assert_int_equal(nm_yarn_log_book_due(b), 0);
     nm_yarn_log_book_configure(b, &all, hour_usec, now.usec); /* as after a restart */
     assert_int_equal(nm_yarn_log_book_due(b), 0);
@@ -422,7 +422,7 @@ static void test_a_failed_cycle_keeps_its_containers(void **state)
     assert_int_equal(b->n_ended, 1);
     assert_int_equal(b->upload.msec, 0);
     assert_true(nm_yarn_log_book_due(b) > now.usec);
-    nm_yarn_log_book_finish(b, now.realtime_usec); /* the last upload doesn't wait for the next cycle */
+    nm_yarn_log_book_finish(b, now.usec, 1); /* the last upload doesn't wait for the next cycle */
     assert_int_equal(nm_yarn_log_book_due(b), 0);
     nm_yarn_log_book_free(b);
 }
@@ -467,7 +467,7 @@ static void test_the_state_survives_a_restart(void **state)
     assert_int_equal(nm_yarn_log_book_set_acls(b, "bob staff", NULL), 0);
     assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
     assert_int_equal(nm_yarn_log_book_end(b, "container_2", true), 1);
-    nm_yarn_log_book_finish(b, 12345);
+    nm_yarn_log_book_finish(b, 1, 12345);
     (void)nm_yarn_log_book_begin(b, 678);
     copy = reread(b);
     assert_string_equal(copy->user, "alice");
@@ -534,7 +534,7 @@ static void test_incomplete_books_are_given_up(void **state)
     copy = reread(b);
     assert_true(copy->is_incomplete);
     nm_yarn_log_book_free(copy);
-    nm_yarn_log_book_finish(b, 1);
+    nm_yarn_log_book_finish(b, 1, 1);
     (void)nm_yarn_log_book_begin(b, 1);
     assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
     assert_int_equal(b->state, NM_YARN_LOG_GIVEN_UP);

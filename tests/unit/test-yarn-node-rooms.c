@@ -107,7 +107,7 @@ static void test_an_unknown_node_is_asked_and_its_answer_is_awaited(void **state
     assert_true(m.admits);
     assert_int_equal(m.unused_memory_mib, 3000);
     assert_int_equal(m.kind, NM_YARN_ALLOC_NMD);
-    assert_in_range(nm_realtime_usec() - m.at_usec, 0, WITHIN);
+    assert_in_range(nm_steady_usec() - m.at_usec, 0, WITHIN);
 }
 
 /* The first answer holds until the node is asked again, after some seconds. */

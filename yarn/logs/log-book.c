@@ -181,11 +181,12 @@ void nm_yarn_log_book_set_incomplete(struct nm_yarn_log_book *b, const char *why
     b->is_incomplete = true;
 }
 
-void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec)
+void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t now_usec, uint64_t realtime_usec)
 {
     if (b->is_finished)
         return;
     b->is_finished = true;
+    b->finished_usec = now_usec;
     b->finished_realtime_usec = realtime_usec;
     if (b->failures == 0 || b->upload.msec == 0) /* the delay of an abandoned upload ends here */
         b->due_usec = 0;
@@ -277,9 +278,7 @@ static void abandon_upload(struct nm_yarn_log_book *b, const struct nm_yarn_log_
 /* Returns whether the attempts have failed for the configured time. The time while nmd wasn't running doesn't count. */
 static bool is_too_late(const struct nm_yarn_log_book *b, const struct nm_yarn_log_now *now)
 {
-    const uint64_t since_usec = NM_MAX(b->finished_realtime_usec, now->started_realtime_usec);
-
-    return nm_sub_u64(now->realtime_usec, since_usec) >= now->retry_usec;
+    return nm_sub_u64(now->usec, NM_MAX(b->finished_usec, now->started_usec)) >= now->retry_usec;
 }
 
 bool nm_yarn_log_book_take_result(struct nm_yarn_log_book *b, enum nm_yarn_log_result result, const char *error,

@@ -74,7 +74,8 @@ struct nm_yarn_log_book {
     char incomplete_why[120]; /* the reason, as the end of a sentence; "" if an earlier nmd has found it */
 
     bool is_finished;
-    uint64_t finished_realtime_usec;
+    uint64_t finished_realtime_usec; /* saved; used only for the age that the JobHistory server sees */
+    uint64_t finished_usec;          /* CLOCK_BOOTTIME; 0: an earlier nmd has seen the end */
     enum nm_yarn_log_state state;
     struct nm_yarn_log_upload upload;
     uint64_t last_msec;  /* identifies the last upload */
@@ -109,7 +110,7 @@ int nm_yarn_log_book_restore(struct nm_yarn_log_book *b, const char *container);
 /* Records that the books lack some logs. why: the end of a sentence. The first reason is kept. */
 void nm_yarn_log_book_set_incomplete(struct nm_yarn_log_book *b, const char *why);
 /* Records that the application has ended and has no more containers. */
-void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t realtime_usec);
+void nm_yarn_log_book_finish(struct nm_yarn_log_book *b, uint64_t now_usec, uint64_t realtime_usec);
 
 /* Returns when the next attempt is due, by the monotonic clock. NM_YARN_LOG_NEVER: there is nothing to do now. */
 uint64_t nm_yarn_log_book_due(const struct nm_yarn_log_book *b);
@@ -125,9 +126,9 @@ enum nm_yarn_log_result {
 };
 
 struct nm_yarn_log_now {
-    uint64_t usec, realtime_usec; /* monotonic; of the wall clock, which is saved */
-    uint64_t started_realtime_usec; /* when nmd was started */
-    uint64_t retry_usec;            /* for how long the last upload is attempted */
+    uint64_t usec;         /* CLOCK_BOOTTIME */
+    uint64_t started_usec; /* when nmd was started, by the same clock */
+    uint64_t retry_usec;   /* for how long the last upload is attempted */
 };
 
 /* Records the result of the attempt. error: why it failed. Returns whether the upload has ended: it is done, or was

@@ -184,7 +184,7 @@ static int take_line(struct nm_yarn_log_book *b, const json_t *o)
         return take_state(b, o);
     if (!json_is_integer(finished) || json_integer_value(finished) < 0)
         return -EBADMSG;
-    nm_yarn_log_book_finish(b, (uint64_t)json_integer_value(finished));
+    nm_yarn_log_book_finish(b, 0, (uint64_t)json_integer_value(finished));
     return 0;
 }
 

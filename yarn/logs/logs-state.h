@@ -27,7 +27,7 @@ struct nm_yarn_logs {
     size_t n_books;
     struct nm_yarn_log_reports reports;
     int state_fd, program_fd;
-    uint64_t started_realtime_usec;
+    uint64_t started_usec, started_realtime_usec; /* when nmd was started */
     char node[300]; /* host:port; "" while the name is not known yet */
     struct nm_yarn_log_slot *slots; /* settings->logs.uploads */
     size_t n_running;

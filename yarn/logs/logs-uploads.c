@@ -116,7 +116,7 @@ static void take_result(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, cons
 {
     const bool was_abandoned = b->upload.is_abandoned;
     const struct nm_yarn_log_now now = {
-        .usec = nm_now_usec(), .realtime_usec = nm_realtime_usec(), .started_realtime_usec = l->started_realtime_usec,
+        .usec = nm_now_usec(), .started_usec = l->started_usec,
         .retry_usec = (uint64_t)l->p.settings->logs.retry_sec * NM_USEC_PER_SEC};
     const bool is_over = nm_yarn_log_book_take_result(b, o->result, o->error, &now);
 

@@ -194,7 +194,7 @@ static void finish(struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
 {
     if (b->is_finished)
         return;
-    nm_yarn_log_book_finish(b, nm_realtime_usec());
+    nm_yarn_log_book_finish(b, nm_now_usec(), nm_realtime_usec());
     nm_yarn_log_store_append(l->state_fd, b, nm_yarn_log_state_finished_line(b));
     nm_yarn_logs_wake(l);
 }
@@ -344,6 +344,7 @@ int nm_yarn_logs_new(const struct nm_yarn_logs_params *params, struct nm_yarn_lo
         return -ENOMEM;
     l->p = *params;
     l->state_fd = l->program_fd = -EBADF;
+    l->started_usec = nm_now_usec();
     l->started_realtime_usec = nm_realtime_usec();
     nm_yarn_log_reports_init(&l->reports);
     l->reports.settled = drop;

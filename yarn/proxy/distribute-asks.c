@@ -120,6 +120,6 @@ int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters_
         request.unblacklist = (const char *const *)m->blacklist->remove;
         request.n_unblacklist = m->blacklist->n_remove;
     }
-    r = nm_yarn_allocator_ask(d->allocator, &request, nm_realtime_usec());
+    r = nm_yarn_allocator_ask(d->allocator, &request, nm_steady_usec());
     return r == 0 ? 0 : refuse(r, &request, why);
 }

@@ -165,9 +165,9 @@ static void look_up(void *userdata, const struct nm_yarn_alloc_node *node, struc
     nm_node_rooms_look_up(d->m->context->rooms, &caller, node->host, node->port, ret);
 }
 
-void nm_distribute_measure(struct nm_distribute *d, uint64_t realtime_usec)
+void nm_distribute_measure(struct nm_distribute *d, uint64_t now_usec)
 {
-    nm_yarn_allocator_measure(d->allocator, realtime_usec, look_up, d);
+    nm_yarn_allocator_measure(d->allocator, now_usec, look_up, d);
 }
 
 bool nm_distribute_has_keys(const struct nm_distribute *d)
@@ -184,7 +184,7 @@ int64_t nm_distribute_lendable_mib(const struct nm_distribute *d)
 
 uint32_t nm_distribute_startable(struct nm_distribute *d, struct nm_yarn_alloc_size size)
 {
-    const uint64_t now = nm_realtime_usec();
+    const uint64_t now = nm_steady_usec();
 
     if (!d->registered || !nm_distribute_has_keys(d))
         return 0;

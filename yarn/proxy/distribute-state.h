@@ -59,7 +59,7 @@ bool nm_distribute_has_keys(const struct nm_distribute *d);
 void nm_distribute_check_queues(struct nm_distribute *d);
 /* Passes what is known of the listed nodes' room to the allocator, and asks nodes for it. Must be called before
  * containers are placed, while there are outstanding asks. */
-void nm_distribute_measure(struct nm_distribute *d, uint64_t realtime_usec);
+void nm_distribute_measure(struct nm_distribute *d, uint64_t now_usec);
 void nm_distribute_note_tokens(struct nm_distribute *d, const Masters__AllocateAnswer *answer);
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port);
 /* Handles the answer to the registration of the master. */

@@ -64,7 +64,7 @@ static int take_previous(struct nm_lender *l, Masters__Container *const *list, s
         if (!g.opportunistic || !was_lent(l, &g.id))
             continue;
         show_as_guaranteed(list[i]);
-        if (nm_lend_adopt(l->books, &g, nm_realtime_usec()) < 0)
+        if (nm_lend_adopt(l->books, &g, nm_steady_usec()) < 0)
             r = -ENOMEM;
     }
     return r;
@@ -122,7 +122,7 @@ static bool take_container(struct nm_lender *l, Masters__Container *m, bool *is_
     g = grant_of(m);
     if (nm_lender_is_hidden(l, &g.id, false))
         return false;
-    r = nm_lend_granted(l->books, &g, nm_realtime_usec(), &verdict);
+    r = nm_lend_granted(l->books, &g, nm_steady_usec(), &verdict);
     if (r < 0)
         *error = r;
     if (verdict == NM_LEND_RELEASE && nm_lender_hide(l, &g.id) == 0)
@@ -222,7 +222,7 @@ static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ende
     is_new = nm_lend_is_lent(l->books, &id);
     has_update = nm_lender_find_update(l, &id);
     nm_lender_drop_update(l, &id);
-    if (!nm_lend_ended(l->books, &id, preempted, nm_realtime_usec()) && !has_update)
+    if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !has_update)
         return true;
     if (is_new && preempted)
         nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",
@@ -282,7 +282,7 @@ static bool is_own_error(struct nm_lender *l, const Masters__UpdateError *m)
     if (!m->ask || m->ask->type != NM_LENDER_PROMOTE || !nm_yarn_is_container(m->ask->id))
         return false;
     id = nm_yarn_container_of(m->ask->id);
-    return nm_lend_promotion_refused(l->books, &id, m->reason && nm_streq(m->reason, OUTSTANDING), nm_realtime_usec());
+    return nm_lend_promotion_refused(l->books, &id, m->reason && nm_streq(m->reason, OUTSTANDING), nm_steady_usec());
 }
 
 static void take_errors(struct nm_lender *l, Masters__AllocateAnswer *answer)

@@ -314,7 +314,7 @@ static void note_call(struct nm_lender *l, int32_t response_id)
 /* If the call fails after the books have changed, the master repeats its asks, and the next call repeats the rest. */
 int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c)
 {
-    const uint64_t now = nm_realtime_usec();
+    const uint64_t now = nm_steady_usec();
     struct plan plan = {};
     int r;
 

@@ -163,6 +163,6 @@ bool nm_yarn_lend_log_find(const struct nm_yarn_slot_log *l, const char *contain
         return false;
     *ret = e->history;
     *ret_v = (struct nm_yarn_lend_view){.queue = e->queue, .user = e->user, .master = e->is.master,
-                                        .now_usec = nm_realtime_usec()};
+                                        .now_usec = nm_steady_usec()};
     return true;
 }

@@ -47,7 +47,7 @@ static void choose_promotions(struct nm_lender *l)
     struct nm_lend_promotion p;
 
     while (l->has_headroom && l->n_promotions < NM_LENDER_PROMOTIONS_MAX &&
-           nm_lend_next_promotion(l->books, &l->headroom, nm_realtime_usec(), &p) > 0) {
+           nm_lend_next_promotion(l->books, &l->headroom, nm_steady_usec(), &p) > 0) {
         l->promotions[l->n_promotions++] = p;
         l->dirty = true;
     }
@@ -165,7 +165,7 @@ int nm_lender_handle_promoted(struct nm_lender *l, const Masters__Container *m)
         return 0;
     id = nm_yarn_container_of(m->id);
     is_new = nm_lend_is_lent(l->books, &id);
-    if (!nm_lend_promoted(l->books, &id, m->version, nm_realtime_usec()))
+    if (!nm_lend_promoted(l->books, &id, m->version, nm_steady_usec()))
         return 0;
     if (is_new)
         nm_lender_report(l, NM_LENDER_PROMOTED, LOG_INFO, "The lent container %s of %s is guaranteed now.",
@@ -185,7 +185,7 @@ static void note_state(struct nm_lender *l, const struct nm_yarn_container_id *i
         nm_lend_set_running(l->books, id, state == NM_PEER_CONTAINER_RUNNING);
         return;
     }
-    if (!nm_lend_set_unknown(l->books, id, nm_realtime_usec()))
+    if (!nm_lend_set_unknown(l->books, id, nm_steady_usec()))
         return;
     nm_lender_count(l);
     nm_lender_report(l, NM_LENDER_UNKNOWN, LOG_INFO,
@@ -197,7 +197,7 @@ static void note_state(struct nm_lender *l, const struct nm_yarn_container_id *i
 static void on_room(void *userdata, const char *host, int32_t port, int error, const struct nm_peer_room *room)
 {
     struct nm_lender *l = userdata;
-    struct nm_lend_node_room known = {.host = host, .port = port, .at_usec = nm_realtime_usec()};
+    struct nm_lend_node_room known = {.host = host, .port = port, .at_usec = nm_steady_usec()};
 
     if (error != 0)
         return;
@@ -213,7 +213,7 @@ static void ask_rooms(struct nm_lender *l)
     const struct nm_peer_caller caller = caller_of(l);
     struct nm_lend_node nodes[NM_LENDER_PROMOTIONS_MAX];
     struct nm_yarn_container_id ids[NM_PEER_CONTAINERS_MAX];
-    const size_t n = nm_lend_nodes_to_ask(l->books, nm_realtime_usec(), nodes, NM_LENDER_PROMOTIONS_MAX);
+    const size_t n = nm_lend_nodes_to_ask(l->books, nm_steady_usec(), nodes, NM_LENDER_PROMOTIONS_MAX);
 
     for (size_t i = 0; i < n; i++) {
         const size_t k = nm_lend_containers_on(l->books, nodes[i].host, nodes[i].port, ids, NM_PEER_CONTAINERS_MAX);

@@ -9,8 +9,8 @@
  * accepted until the new key has become the current key, so that masters have time to fetch a new token. The number of
  * the first key is random. Each further key has the next number, also after a restart of nmd.
  *
- * The code is pure: the caller provides time and random bytes. The time is that of the wall clock, which continues
- * while nmd is not running. If the clock is set back, a key is not used longer than usual.
+ * The code is pure: the caller provides time and random bytes. The time is that of a clock that continues while nmd is
+ * not running. If the clock is set back meanwhile, a key is not used longer than usual.
  */
 
 #include <stdbool.h>

@@ -17,7 +17,7 @@ struct entry {
     uint64_t waiting_usec; /* time of the first question since the last answer; 0: none */
     bool measured, admits; /* measured: the node has answered */
     int64_t unused_memory_mib;
-    uint64_t realtime_usec; /* time of the last answer */
+    uint64_t answered_usec; /* time of the last answer, by nm_steady_usec() */
 };
 
 struct nm_node_rooms {
@@ -117,7 +117,7 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
         e->measured = true;
         e->admits = room->admits;
         e->unused_memory_mib = room->unused_memory_mib;
-        e->realtime_usec = nm_realtime_usec();
+        e->answered_usec = nm_steady_usec();
     }
     if (error == 0 || error == NM_PEER_E_OTHER)
         e->waiting_usec = 0;
@@ -165,6 +165,6 @@ void nm_node_rooms_look_up(struct nm_node_rooms *all, const struct nm_peer_calle
         .measured = e->measured,
         .admits = e->admits,
         .unused_memory_mib = e->unused_memory_mib,
-        .at_usec = e->realtime_usec,
+        .at_usec = e->answered_usec,
     };
 }

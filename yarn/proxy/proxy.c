@@ -42,7 +42,7 @@ static int step_keys(struct nm_yarn_proxy *p)
 
     if (getrandom(&random_bytes, sizeof random_bytes, 0) != sizeof random_bytes)
         return -EIO;
-    if (nm_yarn_local_keys_step(&next, nm_realtime_usec(), &random_bytes))
+    if (nm_yarn_local_keys_step(&next, nm_steady_usec(), &random_bytes))
         r = nm_yarn_proxy_store_keys(&p->context.store, &next);
     if (r == 0)
         p->keys = next;
@@ -59,7 +59,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)usec;
     if (step_keys(p) < 0)
         p->context.report_cb(LOG_WARNING, "The proxy can't save its new key, and continues with the current one.");
-    now = nm_realtime_usec();
+    now = nm_steady_usec();
     due = nm_yarn_local_keys_due(&p->keys);
     due = due > now ? due - now : NM_USEC_PER_SEC;
     (void)sd_event_source_set_time_relative(source, NM_MIN(due, CHECK_USEC));

@@ -36,7 +36,7 @@ static bool is_repeated(const struct nm_distribute *d, const Masters__AllocateRe
 static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t response_id, Masters__Container ***ret,
                      size_t *ret_n)
 {
-    const uint64_t now = nm_realtime_usec();
+    const uint64_t now = nm_steady_usec();
     const struct nm_yarn_placement *placements;
     Masters__Container **list;
     size_t n;

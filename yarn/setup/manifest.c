@@ -10,7 +10,7 @@
 #include "util/fileio.h"
 #include "util/json-text.h"
 
-#define VERSION 1
+#define MANIFEST_VERSION 1
 #define SIZE_MAX_BYTES ((size_t)1 << 20)
 #define ENTRIES_MAX 1000u
 
@@ -124,7 +124,7 @@ static int read_entries(struct nm_arena *a, const json_t *root, struct nm_setup_
     struct nm_setup_manifest m = {.conf_dir = copy_text(a, json_object_get(root, "conf_dir"))};
     int r = 0;
 
-    if (json_integer_value(json_object_get(root, "version")) != VERSION || !json_is_array(list) || n > ENTRIES_MAX ||
+    if (json_integer_value(json_object_get(root, "version")) != MANIFEST_VERSION || !json_is_array(list) || n > ENTRIES_MAX ||
         !json_is_string(json_object_get(root, "conf_dir"))) /* conf_dir isn't checked: it is only displayed */
         return -EBADMSG;
     m.entries = nm_arena_alloc(a, (n + 1) * sizeof *m.entries);
@@ -195,7 +195,7 @@ int nm_setup_manifest_print(const struct nm_setup_manifest *m, char **ret)
             json_decref(list);
             return -ENOMEM;
         }
-    root = json_pack("{s:i, s:s, s:o}", "version", VERSION, "conf_dir", m->conf_dir, "entries", list);
+    root = json_pack("{s:i, s:s, s:o}", "version", MANIFEST_VERSION, "conf_dir", m->conf_dir, "entries", list);
     text = nm_json_text(root, JSON_INDENT(1));
     json_decref(root);
     if (!text)
