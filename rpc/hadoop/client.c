@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -421,11 +422,22 @@ static int send_preamble(struct nm_hadoop_client *c)
     return 0;
 }
 
+/* Limits the time for which sent data may be unacknowledged. Otherwise the kernel repeats it at growing intervals, so
+ * that the connection still waits for minutes when a network works again, or when another server has replaced this one
+ * after the death of its host. A server that is only slow acknowledges the data. */
+static void limit_silence(int fd, uint64_t usec)
+{
+    unsigned int msec = (unsigned int)NM_MIN(usec / NM_USEC_PER_MSEC, (uint64_t)INT_MAX);
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &msec, sizeof msec);
+}
+
 static int greet(struct nm_hadoop_client *c)
 {
     int one = 1, r;
 
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    limit_silence(c->fd, c->o.connect_usec);
     r = nm_wire_init(&c->wire, &wire_ops, c->event, c->o.priority, STEAL_FD(c->fd), NULL, c->o.frame_max);
     if (r >= 0)
         r = send_preamble(c);

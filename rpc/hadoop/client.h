@@ -46,7 +46,7 @@ struct nm_hadoop_client_options {
     void *userdata;   /* argument of `closed` */
     int64_t priority; /* event loop priority of the client's sources */
     /* Limits; 0 selects the default. */
-    uint64_t connect_usec; /* time until the server has accepted the client: 20 s */
+    uint64_t connect_usec; /* time until the server has accepted the client, and limit of its silence as a host: 20 s */
     uint64_t ping_usec;    /* interval after the last packet after which a client with calls in progress sends a ping:
                               60 s */
     size_t frame_max;      /* maximum size of a received frame: 64 MiB */

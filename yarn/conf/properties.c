@@ -38,7 +38,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Maximum time between two attempts to connect to the ResourceManager. The first intervals are "
                 "shorter, and the number of attempts isn't limited."},
     {"ipc.client.connect.timeout", NM_YARN_MSEC, FIELD(connect_usec), "20000", RANGE(10, HOUR_MSEC),
-     .meaning = "Maximum time to establish a connection."},
+     .meaning = "Maximum time to establish a connection. If the other host acknowledges no data for this time, the "
+                "connection is closed as well."},
     {"ipc.client.rpc-timeout.ms", NM_YARN_MSEC, FIELD(rpc_timeout_usec), "120000", RANGE(0, 24 * HOUR_MSEC),
      .meaning = "Maximum time to wait for an answer before the connection is closed. 0: no limit."},
     {"yarn.nodemanager.hostname", NM_YARN_HOST, FIELD(node.host), "0.0.0.0",
