@@ -386,24 +386,44 @@ uint64_t nm_localizer_bytes(const struct nm_localizer *l)
     return nm_cache_bytes(l->cache);
 }
 
+/* The directories of accounts are created by name in the local directory. */
+static int open_local(struct nm_localizer *l)
+{
+    _cleanup_close_ int fd = RET_NERRNO(open(l->local_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+    if (fd < 0)
+        return fd;
+    if (nm_check_private_dir(fd) < 0)
+        return -EPERM;
+    if (mkdirat(fd, "usercache", 0755) < 0) {
+        if (errno != EEXIST)
+            return -errno;
+    } else if (fchmodat(fd, "usercache", 0755, 0) < 0) /* so that users can search it, whatever nmd's umask is */
+        return -errno;
+    l->local_fd = STEAL_FD(fd);
+    return 0;
+}
+
+int nm_localizer_set_usable(struct nm_localizer *l, bool is_usable)
+{
+    if (is_usable)
+        return l->local_fd >= 0 ? 0 : open_local(l);
+    l->local_fd = nm_close(l->local_fd);
+    return 0;
+}
+
 static int open_dirs(struct nm_localizer *l)
 {
+    int r;
+
     l->program_fd = RET_NERRNO(open(l->params.program, O_PATH | O_CLOEXEC));
     if (l->program_fd < 0)
         return l->program_fd;
-    l->local_fd = RET_NERRNO(open(l->local_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (l->local_fd < 0)
-        return l->local_fd;
     l->state_fd = RET_NERRNO(open(l->params.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (l->state_fd < 0)
         return l->state_fd;
-    /* the directories of accounts are created by name in these two directories */
-    if (nm_check_private_dir(l->local_fd) < 0 || nm_check_private_dir(l->state_fd) < 0)
-        return -EPERM;
-    if (mkdirat(l->local_fd, "usercache", 0755) < 0)
-        return errno == EEXIST ? 0 : -errno;
-    /* independent of nmd's umask: users must have search permission for the directory */
-    return RET_NERRNO(fchmodat(l->local_fd, "usercache", 0755, 0));
+    r = nm_check_private_dir(l->state_fd) < 0 ? -EPERM : open_local(l);
+    return r;
 }
 
 static int make_batches(struct nm_localizer *l)

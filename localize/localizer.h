@@ -43,6 +43,11 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
 
+/* Sets whether the local directory can be used. While it can't, the localizer has no file open in it, so that its disk
+ * can be unmounted, and removes nothing. Initially the directory is usable. Returns 0, or -errno if the directory can't
+ * be opened. */
+int nm_localizer_set_usable(struct nm_localizer *l, bool is_usable);
+
 /* Removes the absolute path with the account's rights, when a worker is free. `ended` is called afterwards, whether or
  * not the removal succeeded. It isn't called if the localizer is freed before. */
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,

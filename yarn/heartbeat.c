@@ -173,6 +173,18 @@ void nm_yarn_heartbeat_make(struct nm_yarn_heartbeat *r, struct nm_yarn_heartbea
     r->status.opportunistic = &r->opportunistic;
 }
 
+/* If the directories are the reason, the health report begins like the report about the directories, but may be cut off
+ * earlier. */
+void nm_yarn_heartbeat_add_report(struct nm_yarn_heartbeat *r, const char *disks_report)
+{
+    size_t n = strlen(r->health_text);
+
+    if (strncmp(disks_report, r->health_text, n) == 0)
+        (void)snprintf(r->health_text, sizeof r->health_text, "%s", disks_report);
+    else if (*disks_report)
+        (void)snprintf(r->health_text + n, sizeof r->health_text - n, ";%s", disks_report);
+}
+
 void nm_yarn_heartbeat_set_out(struct nm_yarn_heartbeat *r, const char *why)
 {
     (void)snprintf(r->health_text, sizeof r->health_text, "%s", why);

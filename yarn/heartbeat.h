@@ -64,6 +64,9 @@ uint64_t nm_yarn_early_due(const struct nm_yarn_early *e, uint64_t now_usec);
 /* Records that an early heartbeat was scheduled. */
 void nm_yarn_early_use(struct nm_yarn_early *e, uint64_t now_usec);
 
+/* Size of a health report. The ResourceManager keeps the report of each node. */
+#define NM_YARN_HEALTH_SIZE 1024u
+
 /* A status, with all objects that the status points to. It must not be copied, because its pointers would still
  * point into the original. */
 struct nm_yarn_heartbeat {
@@ -74,11 +77,13 @@ struct nm_yarn_heartbeat {
     Hadoop__Resource offered, physical;
     int64_t own_memory_mib; /* nmd's own value for the node's size; offered unless `offered` is set */
     int32_t own_vcores;
-    char health_text[200];
+    char health_text[NM_YARN_HEALTH_SIZE];
 };
 
 /* queue_capacity: how many opportunistic containers the queue may hold, in addition to running containers. */
 void nm_yarn_heartbeat_make(struct nm_yarn_heartbeat *r, struct nm_yarn_heartbeat_memory *m, const struct nm_status *s,
                             uint32_t queue_capacity, uint64_t now_usec, uint64_t realtime_usec);
+/* Adds the report about the directories to the health report, whether the node is healthy or not. */
+void nm_yarn_heartbeat_add_report(struct nm_yarn_heartbeat *r, const char *disks_report);
 /* Sets the node to unhealthy in this heartbeat, with this reason. */
 void nm_yarn_heartbeat_set_out(struct nm_yarn_heartbeat *r, const char *why);

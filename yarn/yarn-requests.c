@@ -73,7 +73,7 @@ static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answe
          * reports. */
         if (!y->repeats) {
             nm_yarn_node_set_reported_unhealthy(y->services->node, !y->report.health.healthy);
-            (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
+            (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%.*s", (int)sizeof y->shown.unhealthy - 1,
                            y->report.health.healthy ? "" : y->report.health_text);
             nm_yarn_node_reported(y->services->node);
             if (y->services->logs)
@@ -120,12 +120,11 @@ static uint32_t queue_capacity(const struct nm_yarn *y, const struct nm_status *
  * found since the last check. */
 static void check_disks(struct nm_yarn *y, struct nm_status *s)
 {
-    if (nm_yarn_launcher_is_healthy(y->services->launcher, y->disks_trouble, sizeof y->disks_trouble))
-        y->disks_trouble[0] = '\0';
-    if (!s->healthy || !*y->disks_trouble)
+    if (nm_yarn_launcher_is_healthy(y->services->launcher, y->disks_report, sizeof y->disks_report) || !s->healthy)
         return;
     s->healthy = false;
-    (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
+    (void)snprintf(s->health_reason, sizeof s->health_reason, "%.*s", (int)sizeof s->health_reason - 1,
+                   y->disks_report);
 }
 
 /* Reports the node as unhealthy if every start of a container fails, so that the ResourceManager sends no more
@@ -134,7 +133,7 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
     if (!nm_yarn_launcher_has_good_dirs(y->services->launcher))
-        nm_yarn_heartbeat_set_out(&y->report, y->disks_trouble);
+        nm_yarn_heartbeat_set_out(&y->report, y->disks_report);
     else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
         nm_yarn_heartbeat_set_out(&y->report, "draining: requested on this node (nmctl drain), and no container of the "
                                       "cluster is left; run nmctl undrain to accept containers again");
@@ -149,6 +148,7 @@ static void make_report(struct nm_yarn *y)
     is_draining = s.state == NM_NODE_DRAINING;
     check_disks(y, &s);
     nm_yarn_heartbeat_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());
+    nm_yarn_heartbeat_add_report(&y->report, y->disks_report);
     check_use(y, is_draining);
     y->report.status.node = &y->id;
     y->report.status.has_response_id = 1;

@@ -63,7 +63,7 @@ struct nm_yarn {
     int64_t limit_mib;           /* memory that a draining node offers; 0: the node's full size */
     int64_t limit_reported_mib;  /* value of limit_mib that the last registration contained */
     unsigned empty_beats;        /* number of answered heartbeats since the last container of the cluster was removed */
-    char disks_trouble[200];
+    char disks_report[NM_YARN_HEALTH_SIZE]; /* the directories that are not good */
     Hadoop__NodeId id;
     char host[256];  /* host name; "" while the name is not known yet */
     int32_t web_port;

@@ -54,7 +54,7 @@ static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
     nm_yarn_dirs_schedule_check(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_unhealthy);
     assert_in_range(nm_now_usec() - began_usec, 0, NM_YARN_HEARTBEAT_UNHEALTHY_USEC - 1);
-    assert_begins(w->health, "0 of 1 yarn.nodemanager.local-dirs are good; ");
+    assert_begins(w->health, "1/1 local-dirs have errors:  [ ");
     tracker_run_beats(w, 2);
     assert_true(w->yarn->services->node->reported_unhealthy);
     assert_int_equal(rename(elsewhere, path), 0);

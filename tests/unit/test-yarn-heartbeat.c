@@ -192,6 +192,35 @@ static void test_a_reason_that_prevents_all_starts_is_reported_immediately(void 
     assert_string_equal(r.status.health->report, "");
 }
 
+/* A node with some bad directories is healthy, and its report names them. */
+static void test_bad_directories_are_reported_by_a_healthy_node(void **state)
+{
+    static const char disks[] = "1/3 local-dirs have errors:  [ /d1 : gone ] ";
+    struct nm_status s = some_status();
+    struct nm_yarn_heartbeat_memory memory = {0};
+    struct nm_yarn_heartbeat r;
+    uint64_t now = 1000;
+
+    (void)state;
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now, 1);
+    nm_yarn_heartbeat_add_report(&r, "");
+    assert_string_equal(r.status.health->report, "");
+    nm_yarn_heartbeat_add_report(&r, disks);
+    assert_true(r.status.health->healthy);
+    assert_string_equal(r.status.health->report, disks);
+    s.healthy = false;
+    (void)snprintf(s.health_reason, sizeof s.health_reason, "%.20s", disks); /* the status has less room */
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now, 1);
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now += NM_YARN_HEARTBEAT_UNHEALTHY_USEC, 1);
+    nm_yarn_heartbeat_add_report(&r, disks);
+    assert_false(r.status.health->healthy);
+    assert_string_equal(r.status.health->report, disks);
+    strcpy(s.health_reason, "a script says so");
+    nm_yarn_heartbeat_make(&r, &memory, &s, 0, now, 1);
+    nm_yarn_heartbeat_add_report(&r, disks);
+    assert_string_equal(r.status.health->report, "a script says so;1/3 local-dirs have errors:  [ /d1 : gone ] ");
+}
+
 static void test_the_estimated_wait_in_the_queue_is_reported(void **state)
 {
     struct nm_yarn_heartbeat_memory m = {0};
@@ -260,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_without_a_sample_no_use_is_reported),
         cmocka_unit_test(test_the_health_of_the_node_is_reported),
         cmocka_unit_test(test_a_reason_that_prevents_all_starts_is_reported_immediately),
+        cmocka_unit_test(test_bad_directories_are_reported_by_a_healthy_node),
         cmocka_unit_test(test_the_estimated_wait_in_the_queue_is_reported),
         cmocka_unit_test(test_the_limit_of_the_queue_is_reported),
         cmocka_unit_test(test_early_heartbeats_are_limited),

@@ -684,13 +684,14 @@ static void test_a_disk_above_its_use_limit_is_bad(void **state)
     assert_true(is_good(&dirs, &s));
     s.max_disk_percent = -1;
     assert_false(is_good(&dirs, &s));
-    assert_non_null(strstr(dir.why, "are used, the maximum is -1 %"));
+    assert_non_null(strstr(dir.why, "used space above threshold of -1.0% ("));
+    assert_true(dir.lacks_room);
     s.max_disk_percent = 100;
     /* use is above the low mark of the limits, and free space is below the high mark */
     assert_false(is_good(&dirs, &s));
     s.low_disk_percent = 100;
     assert_false(is_good(&dirs, &s));
-    assert_non_null(strstr(dir.why, " are free, the minimum is "));
+    assert_non_null(strstr(dir.why, "free space below limit of 9223372036854775807MB ("));
     s.high_free_disk_mib = 0;
     assert_true(is_good(&dirs, &s));
     s.min_free_disk_mib = INT64_MAX;

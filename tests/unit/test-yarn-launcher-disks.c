@@ -191,7 +191,7 @@ static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
     assert_true(runs_in(w, "second", "second/filecache"));
     mount_at(w, "second", MS_REMOUNT | MS_RDONLY);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
+    assert_non_null(strstr(why, "2/2 local-dirs have errors:  [ "));
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_true(dirs_are(w, "local", NULL));
@@ -232,12 +232,71 @@ static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
     assert_int_equal(umount2(path, MNT_DETACH), 0);
 }
 
+static bool reports(struct fixture *w, const char *words)
+{
+    char report[1000];
+
+    (void)nm_yarn_launcher_is_healthy(w->launcher, report, sizeof report);
+    return strstr(report, words);
+}
+
+static void unmount(struct fixture *w, const char *name, int flags)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/%s", w->root, name);
+    if (umount2(path, flags) < 0)
+        fail_msg("%s: %s", path, strerror(errno));
+}
+
+/* A disk fails, is unmounted and replaced by another one. nmd has no file open on the failed disk, so that it can be
+ * unmounted, doesn't use the directory at which it was mounted, and uses the other disk without a restart. */
+static void test_a_replaced_disk_is_used_without_a_restart(void **state)
+{
+    struct fixture *w = *state;
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount the disks of the test */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", 0);
+    mount_at(w, "second", 0);
+    start(w, QUICK_CHECKS);
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+    assert_true(runs_in(w, "local", "local/filecache/10/f"));
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe", 0700), 0);
+        assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe/x", 0700), 0);
+        RUN_UNTIL(w, reports(w, "/local : can't write to it: "));
+        unmount(w, "local", 0); /* fails if a file is open */
+        RUN_UNTIL(w, reports(w, "/local : its disk isn't mounted"));
+        assert_true(dirs_are(w, "second", NULL));
+        assert_true(runs_in(w, "second", "second/filecache/10/f"));
+        assert_false(exists(w, "local/usercache"));
+        mount_at(w, "local", 0);
+        RUN_UNTIL(w, !reports(w, "errors"));
+        assert_true(runs_in(w, "local", "local/usercache/alice@corp$/appcache"));
+        assert_true(exists(w, "second/filecache/10/f")); /* the resources stay where they are */
+    }
+    assert_non_null(strstr(last_event, "/local is good again"));
+    /* The resources are fetched to the new disk if the other disk fails. */
+    assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe", 0700), 0);
+    assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe/x", 0700), 0);
+    RUN_UNTIL(w, reports(w, "/second : can't write to it: "));
+    assert_true(runs_in(w, "local", "local/filecache/10/f"));
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    unmount(w, "local", MNT_DETACH);
+    unmount(w, "second", MNT_DETACH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_disk_that_has_just_failed_is_not_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_if_one_of_two_disks_is_bad_the_other_one_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_disk_that_was_bad_at_the_start_is_used_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_replaced_disk_is_used_without_a_restart, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

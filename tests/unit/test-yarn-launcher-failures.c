@@ -187,7 +187,7 @@ static void test_a_directory_on_a_failed_disk_is_reported(void **state)
     give_back(&o);
     start(w, P("yarn.nodemanager.disk-health-checker.min-healthy-disks", "0.9"));
     assert_false(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_non_null(strstr(why, "1 of 2 yarn.nodemanager.local-dirs are good; "));
+    assert_non_null(strstr(why, "1/2 local-dirs have errors:  [ "));
     assert_non_null(strstr(why, "/local: Not a directory"));
 }
 

@@ -490,7 +490,7 @@ static void test_directories_with_free_space_are_used_alternately(void **state)
     struct nm_yarn_container_dirs dirs;
     char *message = NULL;
     unsigned first = 0;
-    char why[300];
+    char why[1000];
 
     for (unsigned i = 0; i < 10; i++) {
         assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL), 0);
@@ -503,7 +503,9 @@ static void test_directories_with_free_space_are_used_alternately(void **state)
              "<value>2147483647</value></property>");
     assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL), -ENOSPC);
     assert_false(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
+    assert_non_null(strstr(why, "2/2 local-dirs usable space is below configured utilization percentage/no more usable "
+                                "space [ "));
+    assert_non_null(strstr(why, " ] ; 1/1 log-dirs usable space is below configured utilization "));
     start(w, "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
              "<property><name>yarn.nodemanager.disk-health-checker.interval-ms</name><value>1000</value></property>"
              "<property><name>yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage</name>"
@@ -513,7 +515,7 @@ static void test_directories_with_free_space_are_used_alternately(void **state)
     assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_non_null(strstr(why, "0 of 1 yarn.nodemanager.log-dirs are good"));
+    assert_non_null(strstr(why, "1/1 log-dirs have errors:  [ "));
     assert_non_null(strstr(why, "can't write to it"));
     assert_int_equal(unlinkat(w->root_fd, "logs/.nmd-probe/x", AT_REMOVEDIR), 0);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
@@ -525,6 +527,9 @@ static void test_directories_with_free_space_are_used_alternately(void **state)
                      nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL) == 0 &&
                      nm_streq(dirs.local_dir, w->settings->local_dirs[1]));
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(strncmp(why, "1/2 local-dirs have errors:  [ ", 31) == 0); /* the report of a healthy node */
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, 8)); /* the report is cut off */
+    assert_string_equal(why, "1/2 loc");
     assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));

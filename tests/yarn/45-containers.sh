@@ -426,7 +426,7 @@ check 'the ResourceManager reports the node as RUNNING after undrain' wait_until
 mv "$shared/logs" "$shared/away-logs"
 # nmd reports this problem immediately. Other health problems must last half a minute before nmd reports them.
 check 'the ResourceManager reports a node without a log directory as UNHEALTHY' wait_until 20 rm_state_is UNHEALTHY
-like 'the health report names the log directories' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
+like 'the health report names the log directories' "$(of_node .healthReport)" '^1/1 log-dirs have errors:  \[ '
 mv "$shared/away-logs" "$shared/logs"
 check 'the ResourceManager reports the node as RUNNING when the log directory exists again' wait_until 20 rm_state_is RUNNING
 done_testing

@@ -95,13 +95,64 @@ void nm_yarn_claim_sweep(struct nm_localizer *l, const struct nm_yarn_dirs *dirs
 
 /* ---- opening localizers ------------------------------------------------------------------- */
 
+/* The localizer of a directory whose disk was replaced by another one. Containers may still have requests of it. The
+ * same disk may come back. */
+struct nm_yarn_former_cache {
+    struct nm_yarn_former_cache *next;
+    struct nm_localizer *localizer;
+    size_t i; /* the directory's index */
+    dev_t dev;
+    ino_t ino;
+};
+
+/* Sets the localizer of a directory aside. It must not remove files any more, because the new directory has files of
+ * the same names. Without memory for that, the directory keeps its localizer, whose resources are then found missing
+ * and fetched again. */
+static void on_replaced(size_t i, void *userdata)
+{
+    struct nm_yarn_caches *c = userdata;
+    const struct nm_yarn_dir *d = &c->dirs->all[i];
+    struct nm_yarn_former_cache *f = c->all[i] ? calloc(1, sizeof *f) : NULL;
+
+    if (!f)
+        return;
+    (void)nm_localizer_set_usable(c->all[i], false);
+    nm_localizer_set_room(c->all[i], UINT64_MAX);
+    *f = (struct nm_yarn_former_cache){c->former, c->all[i], i, d->dev, d->ino};
+    c->former = f;
+    if (c->now == c->all[i])
+        c->now = NULL;
+    c->all[i] = NULL;
+}
+
+/* Returns the localizer that a directory had before its disk was replaced, if the same directory is back. */
+static struct nm_localizer *take_former(struct nm_yarn_caches *c, size_t i)
+{
+    const struct nm_yarn_dir *d = &c->dirs->all[i];
+
+    for (struct nm_yarn_former_cache **at = &c->former, *f; (f = *at); at = &f->next)
+        if (f->i == i && f->dev == d->dev && f->ino == d->ino) {
+            struct nm_localizer *l = f->localizer;
+
+            *at = f->next;
+            free(f);
+            nm_localizer_set_room(l, 0);
+            return l;
+        }
+    return NULL;
+}
+
 static int adopt(struct nm_yarn_caches *c, size_t i)
 {
     const struct nm_yarn_dir *d = &c->dirs->all[i];
     struct nm_localizer_params p = c->params;
     _cleanup_free_ char *state = NULL;
-    int r = nm_yarn_claim(c->state_dir, d, &state);
+    int r;
 
+    c->all[i] = take_former(c, i);
+    if (c->all[i])
+        return 0;
+    r = nm_yarn_claim(c->state_dir, d, &state);
     if (r < 0)
         return r;
     p.local_dir = d->name;
@@ -120,6 +171,8 @@ static int adopt_or_report(struct nm_yarn_caches *c, size_t i)
     struct nm_yarn_dir *d = &c->dirs->all[i];
     int r = c->all[i] ? 0 : adopt(c, i);
 
+    if (r >= 0)
+        r = nm_localizer_set_usable(c->all[i], true);
     if (r < 0 && d->is_good) {
         d->is_good = false;
         (void)snprintf(d->why, sizeof d->why, "can't open its cache of resources: %s", strerror(-r));
@@ -157,9 +210,14 @@ static void choose(struct nm_yarn_caches *c)
 void nm_yarn_caches_check(struct nm_yarn_caches *c)
 {
     nm_yarn_dirs_check(c->dirs);
-    for (size_t i = 0; i < c->dirs->n; i++)
-        if (c->dirs->all[i].is_good)
-            (void)adopt_or_report(c, i);
+    for (size_t i = 0; i < c->dirs->n; i++) {
+        const bool is_new = !c->all[i];
+
+        if (c->dirs->all[i].is_good && adopt_or_report(c, i) >= 0 && is_new)
+            sweep_one(c->all[i], &c->dirs->all[i]);
+        if (c->dirs->all[i].fd < 0 && c->all[i])
+            (void)nm_localizer_set_usable(c->all[i], false);
+    }
     choose(c);
 }
 
@@ -346,6 +404,8 @@ int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_para
                        strerror(-first));
     choose(c);
     nm_yarn_claim_sweep(nm_yarn_caches_any(c), dirs);
+    dirs->replaced_cb = on_replaced;
+    dirs->userdata = c;
     return 0;
 }
 
@@ -353,6 +413,13 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c)
 {
     for (size_t i = 0; c->all && i < c->dirs->n; i++)
         (void)nm_localizer_free(c->all[i]);
+    while (c->former) {
+        struct nm_yarn_former_cache *f = c->former;
+
+        c->former = f->next;
+        (void)nm_localizer_free(f->localizer);
+        free(f);
+    }
     free(c->all);
     *c = (struct nm_yarn_caches){};
 }
@@ -370,4 +437,6 @@ void nm_yarn_caches_end_application(struct nm_yarn_caches *c, const char *submit
     for (size_t i = 0; i < c->dirs->n; i++)
         if (c->all[i])
             nm_localizer_end_application(c->all[i], submitter, application);
+    for (struct nm_yarn_former_cache *f = c->former; f; f = f->next)
+        nm_localizer_end_application(f->localizer, submitter, application);
 }

@@ -18,6 +18,7 @@ struct nm_yarn_caches {
     struct nm_yarn_dirs *dirs;
     struct nm_localizer **all; /* localizers in the order of the directories; NULL: the localizer is not open yet */
     struct nm_localizer *now;  /* the current localizer; NULL: no directory has been good yet */
+    struct nm_yarn_former_cache *former; /* localizers of directories whose disk was replaced */
     bool removes;
 };
 

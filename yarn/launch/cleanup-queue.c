@@ -30,6 +30,7 @@ struct cleanup {
     char *submitter, *application, *container; /* container NULL: for the application's own files */
     char *view_acl;                            /* NULL: not set */
     uint64_t ended_realtime_usec;
+    uint64_t age_usec, seen_usec; /* how old the end was when the entry was made, and when that was (CLOCK_BOOTTIME) */
     uint64_t retry_usec, again_usec; /* retry_usec: the last delay before a retry; again_usec: time of the next retry */
     sd_event_source *timer;
     unsigned n_removals; /* number of removals in progress */
@@ -94,12 +95,13 @@ static void wake_at(struct cleanup *i, uint64_t usec)
     (void)sd_event_source_set_enabled(i->timer, SD_EVENT_ONESHOT);
 }
 
-/* Returns true if the files have been kept for keep_sec. Otherwise schedules another check. Uses the wall clock, which
- * continues while nmd is not running. If the clock was set back, the files are kept for at most keep_sec from now. */
+/* Returns true if the files have been kept for keep_sec. Otherwise schedules another check. The wall clock, which
+ * continues over a reboot, is used only for the age of entries of an earlier nmd. If it was set back meanwhile, their
+ * files are kept for at most keep_sec from the start of this nmd. */
 static bool is_due(struct cleanup *i, int64_t keep_sec)
 {
-    const uint64_t keep_usec = (uint64_t)keep_sec * NM_USEC_PER_SEC, now_usec = nm_realtime_usec();
-    const uint64_t age_usec = nm_sub_u64(now_usec, i->ended_realtime_usec);
+    const uint64_t keep_usec = (uint64_t)keep_sec * NM_USEC_PER_SEC;
+    const uint64_t age_usec = nm_add_u64(i->age_usec, nm_now_usec() - i->seen_usec);
 
     if (age_usec >= keep_usec)
         return true;
@@ -140,6 +142,14 @@ static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const ch
         i->n_removals++;
 }
 
+/* Returns whether an application's files in a directory that can't be used are removed later. The removal is tried
+ * until its delay has grown to the maximum, which takes two hours. Afterwards they are left, because the disk may never
+ * come back. */
+static bool waits_for_disk(const struct cleanup *i)
+{
+    return !i->container && i->retry_usec < RETRY_MAX_USEC;
+}
+
 /* Starts the removal of the files. Returns whether files are left to remove. */
 static bool remove_files(struct cleanup *i)
 {
@@ -151,7 +161,9 @@ static bool remove_files(struct cleanup *i)
     (void)snprintf(path, sizeof path, "%s/appcache/%s%s%s", owned, i->application, i->container ? "/" : "",
                    i->container ?: "");
     for (size_t k = 0; k < dirs->n; k++)
-        if (dirs->all[k].fd >= 0 && exists(dirs->all[k].fd, path)) {
+        if (dirs->all[k].fd < 0)
+            any |= waits_for_disk(i);
+        else if (exists(dirs->all[k].fd, path)) {
             any = true;
             remove_path(i, &dirs->all[k], owned, path);
         }
@@ -168,7 +180,11 @@ static bool remove_logs(struct cleanup *i)
     for (size_t k = 0; k < dirs->n; k++) {
         const struct nm_yarn_dir *d = &dirs->all[k];
 
-        if (d->fd < 0 || unlinkat(d->fd, i->application, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        if (d->fd < 0) {
+            any |= waits_for_disk(i);
+            continue;
+        }
+        if (unlinkat(d->fd, i->application, AT_REMOVEDIR) == 0 || errno == ENOENT)
             continue;
         any = true;
         remove_path(i, d, i->application, i->application);
@@ -274,6 +290,8 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     i->application = strdup(application);
     i->container = container ? strdup(container) : NULL;
     i->ended_realtime_usec = ended_realtime_usec;
+    i->age_usec = nm_sub_u64(nm_realtime_usec(), ended_realtime_usec);
+    i->seen_usec = nm_now_usec();
     i->logs_end = logs_end;
     if (!i->submitter || !i->application || (container && !i->container) ||
         sd_event_add_time(q->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||

@@ -59,15 +59,56 @@ static int open_private(const char *name, int *ret)
 static void report_why(int r, char why[WHY_SIZE])
 {
     (void)snprintf(why, WHY_SIZE, "%s",
-                   r == -EPERM ? "a user other than root and nmd's own can change it or a directory above it"
-                               : strerror(-r));
+                   r == -EPERM       ? "a user other than root and nmd's own can change it or a directory above it"
+                   : r == -ENOMEDIUM ? "its disk isn't mounted"
+                                     : strerror(-r));
 }
 
-/* Opens a directory. If the directory can't be opened, returns 0, because its disk may have failed while other
- * directories are usable. Returns -ENOMEM without memory, because otherwise nmd would run without that disk. */
+/* Returns the length of the path of the directory that contains this one. The path has no "/" at its end. */
+static size_t parent_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash > path ? (size_t)(slash - path) : 1;
+}
+
+/* Returns 1 if a disk is mounted on the directory, 0 if not, or -errno. */
+static int is_mount(const char *path)
+{
+    _cleanup_free_ char *parent = strndup(path, parent_length(path));
+    struct stat own, above;
+
+    if (!parent)
+        return -ENOMEM;
+    return stat(path, &own) < 0 || stat(parent, &above) < 0 ? -errno : own.st_dev != above.st_dev;
+}
+
+/* Finds the path at which the directory's disk is mounted. NULL: it is the disk of "/", or there is no memory. */
+static char *find_mount(int fd)
+{
+    char link[sizeof "/proc/self/fd/" + 11], path[PATH_MAX];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof path - 1);
+    if (n <= 0 || path[0] != '/')
+        return NULL;
+    for (path[n] = '\0'; !nm_streq(path, "/"); path[parent_length(path)] = '\0') {
+        int r = is_mount(path);
+
+        if (r != 0)
+            return r > 0 ? strdup(path) : NULL;
+    }
+    return NULL;
+}
+
+/* Opens a directory. A directory that was open before isn't made again, nor used on the disk of its mount point while
+ * its own disk isn't mounted: containers would fill that disk, often the one of "/". If the directory can't be opened,
+ * returns 0, because its disk may have failed while other directories are usable. Returns -ENOMEM without memory,
+ * because otherwise nmd would run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
-    int r = make(d->name);
+    int r = d->ino == 0 ? make(d->name) : d->mount && is_mount(d->mount) <= 0 ? -ENOMEDIUM : 0;
 
     if (r >= 0)
         r = open_private(d->name, &d->fd);
@@ -121,11 +162,11 @@ int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_y
  * one file. A lock on the directory itself would keep a file open on a disk that an administrator may want to unmount
  * or remount read-only. The positions are spread over a wide range, so a conflict means that another nmd uses the
  * directory. */
-static int64_t lock_offset(const struct stat *st)
+static int64_t lock_offset(dev_t dev, ino_t ino)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
 
-    return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
+    return (int64_t)(((uint64_t)dev * spread ^ (uint64_t)ino) & INT64_MAX);
 }
 
 /* Locks the byte of the lock file that represents this directory (lock_offset()). -EBUSY: another nmd holds the lock;
@@ -137,7 +178,7 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
     int r = RET_NERRNO(fstat(dir_fd, &st));
 
     if (r >= 0)
-        r = nm_lockfile_take_byte(lock_fd, lock_offset(&st), wait_usec, &holder);
+        r = nm_lockfile_take_byte(lock_fd, lock_offset(st.st_dev, st.st_ino), wait_usec, &holder);
     if (r == -EBUSY)
         (void)nm_lockfile_name_holder(holder, buf);
     return r;
@@ -171,7 +212,7 @@ static int lock_dir(int lock_fd, const char *name, void (*report_cb)(int level, 
     if (r < 0 || d.fd < 0)
         return r;
     r = wait_for_byte(lock_fd, d.fd, name, report_cb, buf);
-    (void)nm_close(d.fd);
+    d.fd = nm_close(d.fd);
     if (r != -EBUSY)
         return r == -ENOMEM ? r : 0;
     return nm_fail(ret_message, r,
@@ -228,15 +269,14 @@ static int lock_if_needed(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d
     return r;
 }
 
-/* Releases the lock of a directory. If the lock were kept, a new directory with the same inode number would appear to
- * be locked. */
+/* Releases the lock of a directory, which is also held while the directory is closed after an error. If the lock were
+ * kept, a new directory with the same inode number would appear to be locked. */
 static void unlock(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d)
 {
-    struct stat st;
-    int r = dirs->are_locked && d->fd >= 0 ? open_locks(NULL) : -EBADF;
+    int r = dirs->are_locked && d->ino != 0 ? open_locks(NULL) : -EBADF;
 
-    if (r >= 0 && fstat(d->fd, &st) >= 0)
-        nm_lockfile_drop_byte(r, lock_offset(&st));
+    if (r >= 0)
+        nm_lockfile_drop_byte(r, lock_offset(d->dev, d->ino));
 }
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
@@ -244,18 +284,44 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
     for (size_t i = 0; i < dirs->n; i++) {
         unlock(dirs, &dirs->all[i]);
         (void)nm_close(dirs->all[i].fd);
+        free(dirs->all[i].mount);
     }
     free(dirs->all);
     *dirs = (struct nm_yarn_dirs){};
 }
 
-/* Opens a directory that could not be opened before. Its disk may be available now. */
-static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+/* Stores which directory is open now. If it isn't the one that was open before, releases the lock of the former one. */
+static int identify(struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    struct stat st;
+
+    if (fstat(d->fd, &st) < 0)
+        return -errno;
+    if (d->ino != 0 && (st.st_dev != d->dev || st.st_ino != d->ino)) {
+        unlock(dirs, d);
+        d->is_full = false;
+        if (dirs->replaced_cb)
+            dirs->replaced_cb((size_t)(d - dirs->all), dirs->userdata);
+    }
+    if (!d->mount)
+        d->mount = find_mount(d->fd);
+    d->dev = st.st_dev;
+    d->ino = st.st_ino;
+    return 0;
+}
+
+/* Opens a directory that could not be opened before, or was closed. Its disk may be available now. */
+static int join(struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     int r = open_dir(d);
 
-    if (r >= 0 && d->fd >= 0)
-        r = lock_if_needed(dirs, d);
+    if (r < 0 || d->fd < 0)
+        return r;
+    r = lock_if_needed(dirs, d);
+    if (r >= 0 && (r = identify(dirs, d)) < 0) {
+        report_why(r, d->why);
+        d->fd = nm_close(d->fd);
+    }
     return r == -ENOMEM ? r : 0;
 }
 
@@ -282,7 +348,9 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
         nm_yarn_dirs_done(&dirs);
         return r;
     }
+    dirs.is_opening = true;
     nm_yarn_dirs_check(&dirs);
+    dirs.is_opening = false;
     *ret = dirs;
     return 0;
 }
@@ -297,74 +365,104 @@ static int try_to_make(int fd)
     return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
 }
 
+/* Prints a percentage as Java prints a number of type float. */
+static const char *format_percent(double percent, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, (double)(long)percent == percent ? "%.1f" : "%g", percent);
+    return buf;
+}
+
 /* Returns the reason why the directory is full, or NULL. The limit at which a full directory becomes usable again is
- * stricter than the limit at which it becomes full. With a single limit, the state would change with each file. */
+ * stricter than the limit at which it becomes full. With a single limit, the state would change with each file. The
+ * texts begin like those of Hadoop, for which administrators may have alerts. */
 static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, const struct statvfs *vfs,
                         char *buf, size_t size)
 {
     const double used_percent = 100 * (1 - d->free);
     const uint64_t free_mib = vfs->f_bavail * vfs->f_frsize / NM_MIB;
-    char total[32];
+    char total[32], limit[32];
     double most = d->is_full ? NM_MIN(s->low_disk_percent, s->max_disk_percent) : s->max_disk_percent;
     int64_t least = d->is_full ? NM_MAX(s->high_free_disk_mib, s->min_free_disk_mib) : s->min_free_disk_mib;
 
-    if (s->checks_disks && s->checks_disk_use && used_percent > most)
-        (void)snprintf(buf, size, "the disk is full: %.0f %% of %s are used, the maximum is %g %%", used_percent,
-                       nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), most);
+    (void)nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total);
+    if (s->checks_disks && s->checks_disk_use && (used_percent > most || used_percent >= 100))
+        (void)snprintf(buf, size, "used space above threshold of %s%% (%.0f %% of %s are used)",
+                       format_percent(most, limit, sizeof limit), used_percent, total);
     else if (s->checks_disks && s->checks_disk_room && free_mib < (uint64_t)least)
-        (void)snprintf(buf, size, "the disk is full: %" PRIu64 " MiB of %s are free, the minimum is %jd MiB", free_mib,
-                       nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), (intmax_t)least);
+        (void)snprintf(buf, size, "free space below limit of %jdMB (%" PRIu64 " MiB of %s are free)", (intmax_t)least,
+                       free_mib, total);
     else
         return NULL;
     return buf;
 }
 
-/* Returns 1 if the name still leads to the open directory, 0 if it leads elsewhere, or -errno. Containers and nmd have
- * files in the open directory but access them by path. So another directory with that name can't be used in place of
- * the open directory while nmd runs. */
+/* Returns 1 if the name still leads to the open directory, 0 if it leads elsewhere, or -errno. */
 static int has_name(const struct nm_yarn_dir *d)
 {
-    struct stat named, opened;
+    struct stat named;
     int r = RET_NERRNO(stat(d->name, &named));
 
-    if (r >= 0)
-        r = RET_NERRNO(fstat(d->fd, &opened));
-    if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-        return r;
-    return r >= 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+    if (r < 0)
+        return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+    return named.st_dev == d->dev && named.st_ino == d->ino;
 }
 
-/* Checks the space on the disk that containers can use. The file system's reserve for root counts as used. */
-static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
+static bool is_no_room(int r)
+{
+    return r == -ENOSPC || r == -EDQUOT;
+}
+
+/* Checks the open directory. Returns 0 if it is good or full, or -errno and the reason in d->why. */
+static int check_open(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 {
     struct statvfs vfs;
     char text[sizeof d->why];
     const char *why;
-    int r;
+    int r = RET_NERRNO(fstatvfs(d->fd, &vfs));
 
-    d->is_good = false;
-    r = RET_NERRNO(fstatvfs(d->fd, &vfs));
     if (r < 0 || vfs.f_blocks == 0) {
         (void)snprintf(d->why, sizeof d->why, "%s", r < 0 ? strerror(-r) : "its file system can't store files");
-        return;
+        return r < 0 ? r : -ENOTSUP;
     }
     d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
     why = full(d, s, &vfs, text, sizeof text);
     d->is_full = why;
-    r = has_name(d);
-    if (r < 0)
-        (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
-    else if (r == 0)
-        (void)snprintf(d->why, sizeof d->why, "it was removed, or a disk was mounted or unmounted there, after nmd "
-                       "opened it; restart nmd to use the directory that is there now");
-    else if (vfs.f_flag & ST_RDONLY)
+    if (vfs.f_flag & ST_RDONLY) {
         (void)snprintf(d->why, sizeof d->why, "its file system is read-only");
-    else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)
+        return -EROFS;
+    }
+    r = s->checks_disks ? try_to_make(d->fd) : 0;
+    if (r < 0 && !(why && is_no_room(r))) {
         (void)snprintf(d->why, sizeof d->why, "can't write to it: %s", strerror(-r));
-    else if (why)
+        return r;
+    }
+    if (why)
         (void)snprintf(d->why, sizeof d->why, "%s", why);
-    else
-        d->is_good = true;
+    d->lacks_room = why;
+    d->is_good = !why;
+    return 0;
+}
+
+/* Checks the space on the disk that containers can use. The file system's reserve for root counts as used. After an
+ * error, closes the directory. A directory without room stays open, so that files are removed from it. */
+static void check_disk(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    int r = check_open(d, dirs->settings);
+
+    if (r < 0 && !is_no_room(r) && !dirs->is_opening)
+        d->fd = nm_close(d->fd);
+}
+
+/* Closes a directory that was removed or unmounted. Containers have files in the former directory, but access them by
+ * path. */
+static void check_name(struct nm_yarn_dir *d)
+{
+    int r = d->fd < 0 || d->ino == 0 ? 1 : has_name(d);
+
+    if (r > 0)
+        return;
+    report_why(r < 0 ? r : -ENOENT, d->why);
+    d->fd = nm_close(d->fd);
 }
 
 static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
@@ -378,8 +476,10 @@ static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
     for (size_t i = 0; i < dirs->n; i++) {
         struct nm_yarn_dir *d = &dirs->all[i];
 
+        d->is_good = d->lacks_room = false;
+        check_name(d);
         if (d->fd >= 0 || (join(dirs, d) >= 0 && d->fd >= 0))
-            check_disk(d, dirs->settings);
+            check_disk(dirs, d);
     }
 }
 

@@ -2,20 +2,26 @@
 #pragma once
 
 /*
- * The node's local directories and log directories. The directories are opened once. New containers use them
- * alternately, and use directories with more free space more often.
+ * The node's local directories and log directories. New containers use them alternately, and use directories with more
+ * free space more often. A directory stays open while it is good or full. After an error of its disk, it is closed, so
+ * that an administrator can unmount the disk, and each check tries to open it again.
  */
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "util/error.h"
 #include "yarn/conf/properties.h"
 
 struct nm_yarn_dir {
     const char *name; /* path; owned by the settings */
-    int fd;           /* -EBADF: the directory can't be opened */
+    int fd;           /* -EBADF: the directory can't be opened, or was closed after an error of its disk */
+    dev_t dev; /* dev and ino: the directory that was opened last; ino 0: no directory was opened yet */
+    ino_t ino;
+    char *mount; /* path at which the directory's disk was mounted; NULL: unknown, or the disk of "/" */
     bool is_good;
     bool is_full; /* the disk was full at the last check */
+    bool lacks_room; /* the directory isn't good because the disk is full, and not because of an error */
     double free, credit; /* free: the free share of the disk; credit: see nm_yarn_dirs_next() */
     bool was_good;       /* the state that nm_yarn_dirs_report() last reported */
     char why[200];       /* the reason if the directory isn't good */
@@ -28,6 +34,11 @@ struct nm_yarn_dirs {
     uint64_t checked_usec;
     bool is_suspected;
     bool are_locked; /* each directory must be locked before it is used */
+    bool is_opening; /* the first check: it leaves bad directories open, since running containers have files there */
+    /* Is called when all[i] has been opened and is another directory than before, since its disk was replaced. NULL: no
+     * such function. */
+    void (*replaced_cb)(size_t i, void *userdata);
+    void *userdata;
 };
 
 /* Opens the directories, and makes missing directories. are_locked: lock each directory when it is opened, now or

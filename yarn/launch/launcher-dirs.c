@@ -5,6 +5,7 @@
 #include "yarn/launch/launcher-state.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <syslog.h>
 
 #include "util/error.h"
@@ -73,29 +74,53 @@ int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_cont
     return 0;
 }
 
-/* Returns true if enough directories are good. Otherwise `why` names only the first bad directory, since the
- * ResourceManager's pages show the reason and must be short. */
-static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
+nm_printf(3, 4) static void append(char *buf, size_t size, const char *format, ...)
 {
-    size_t good = nm_yarn_dirs_count_good(dirs);
-    const char *first = NULL, *reason = "";
+    size_t n = strlen(buf);
+    va_list ap;
 
-    if (good > 0 && (double)good >= dirs->settings->min_healthy_disks * (double)dirs->n)
-        return true;
-    for (size_t i = 0; i < dirs->n && !first; i++)
-        if (!dirs->all[i].is_good) {
-            first = dirs->all[i].name;
-            reason = dirs->all[i].why;
-        }
-    (void)snprintf(why, size, "%zu of %zu %s are good; %s: %s", good, dirs->n, property, first ?: "", reason);
-    return false;
+    va_start(ap, format);
+    (void)vsnprintf(buf + n, size - n, format, ap);
+    va_end(ap);
 }
 
-bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size)
+/* Appends a list of the directories that are bad for one of the two causes. `end` follows the list. */
+static void list_bad(const struct nm_yarn_dirs *dirs, const char *kind, bool lacks_room, const char *end, char *buf,
+                     size_t size)
+{
+    const char *what = lacks_room ? "usable space is below configured utilization percentage/no more usable space"
+                                  : "have errors: ";
+    size_t bad = 0, at = 0;
+
+    for (size_t i = 0; i < dirs->n; i++)
+        bad += !dirs->all[i].is_good && dirs->all[i].lacks_room == lacks_room;
+    if (bad == 0)
+        return;
+    append(buf, size, "%zu/%zu %s %s [ ", bad, dirs->n, kind, what);
+    for (size_t i = 0; i < dirs->n; i++)
+        if (!dirs->all[i].is_good && dirs->all[i].lacks_room == lacks_room)
+            append(buf, size, "%s%s : %s", at++ > 0 ? " , " : "", dirs->all[i].name, dirs->all[i].why);
+    append(buf, size, " ] %s", end);
+}
+
+/* Returns true if enough directories are good. */
+static bool has_enough(const struct nm_yarn_dirs *dirs)
+{
+    size_t good = nm_yarn_dirs_count_good(dirs);
+
+    return good > 0 && (double)good >= dirs->settings->min_healthy_disks * (double)dirs->n;
+}
+
+/* The report has the form of LocalDirsHandlerService of Hadoop 3.4.2, since alerts search it for these words. */
+bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *report, size_t size)
 {
     nm_yarn_launcher_check_dirs(l);
-    return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
-           has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
+    report[0] = '\0';
+    list_bad(&l->local, "local-dirs", false, "", report, size);
+    list_bad(&l->local, "local-dirs", true, "; ", report, size);
+    list_bad(&l->log, "log-dirs", false, "", report, size);
+    list_bad(&l->log, "log-dirs", true, "", report, size);
+    return has_enough(&l->local) && has_enough(&l->log);
 }
 
 bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l)

@@ -67,8 +67,9 @@ int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_cont
 int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
                                        struct nm_yarn_container_dirs *ret);
 
-/* Returns true if enough directories are good. If false, the node is unhealthy, and `why` has the reason. */
-bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
+/* Returns true if enough directories are good. If false, the node is unhealthy. report: a list of the directories that
+ * are not good, also if the node is healthy. It is cut off if `size` is too small. "": all directories are good. */
+bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *report, size_t size);
 /* Returns true if the last check found a good local directory and a good log directory. Without both, no container can
  * start. */
 bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l);
