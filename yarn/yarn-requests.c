@@ -48,6 +48,7 @@ static void start_heartbeats(struct nm_yarn *y, const Yarn__RegisterResponse *r)
     const int64_t limit = y->limit_reported_mib;
 
     y->empty_beats = 0;
+    nm_yarn_node_set_awaits_ends(y->services->node, !nm_yarn_node_is_empty(y->services->node));
     y->shown.unhealthy[0] = '\0';
     nm_yarn_node_set_reported_unhealthy(y->services->node, false);
     nm_yarn_node_set_rm_uses_full_size(y->services->node, limit > 0 && r->resource && r->resource->memory > limit);
@@ -81,6 +82,8 @@ static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answe
             y->empty_beats = nm_yarn_node_is_empty(y->services->node) ? y->empty_beats + 1 : 0;
         }
         nm_yarn_apply_response(y->services->node, y->services->cm_server, answer);
+        if (y->state.response_id >= 2) /* the first answer was made before the ResourceManager has read the report */
+            nm_yarn_node_set_awaits_ends(y->services->node, false);
         limit_queue(y);
     } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
         nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM,

@@ -98,6 +98,29 @@ static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifie
     return 0;
 }
 
+static bool is_opportunistic(const Hadoop__ContainerTokenIdentifier *token)
+{
+    return token->execution_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC;
+}
+
+/* Asks the caller to repeat the call if its containers have no room before others have ended that the ResourceManager
+ * has given up. Otherwise they would fail, although the ResourceManager has found room for them. */
+static bool has_room(const struct nm_yarn_cm_server *m, struct nm_hadoop_call *call,
+                     const Hadoop__ContainerTokenIdentifier *const *tokens, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (tokens[i]->resource && tokens[i]->resource->memory > 0 && !is_opportunistic(tokens[i]))
+            bytes = nm_add_u64(bytes, (uint64_t)NM_MIN(tokens[i]->resource->memory, (int64_t)INT32_MAX) * NM_MIB);
+    if (bytes == 0 || !nm_yarn_node_must_wait(m->node, bytes))
+        return true;
+    nm_cm_refuse(call, NM_EXCEPTION_NOT_YET_READY,
+                 "The node has just registered again, and has no room before it has ended the containers that the "
+                 "ResourceManager has given up");
+    return false;
+}
+
 static int start_all(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller,
                      const Yarn__StartRequest *request, const Hadoop__ContainerTokenIdentifier *const *tokens,
                      struct nm_cm_outcome *o)
@@ -154,7 +177,7 @@ void nm_cm_start(struct nm_hadoop_call *call, void *userdata)
         return;
     }
     tokens = read_tokens(m, call, list, request->n_starts);
-    if (!tokens)
+    if (!tokens || !has_room(m, call, tokens, request->n_starts))
         return;
     if (start_all(m, caller, request, tokens, &o) < 0)
         nm_cm_refuse_answer(call);

@@ -44,6 +44,7 @@ struct nm_yarn_node {
     sd_event_source *sweep; /* removes containers later, outside of the manager's callbacks */
     struct nm_yarn_container_table containers;
     struct nm_yarn_app_store app_store;
+    bool awaits_ends; /* see nm_yarn_node_set_awaits_ends() */
     bool reported_unhealthy, rm_uses_full_size; /* see nm_yarn_node_set_reported_unhealthy() and
                                                    nm_yarn_node_set_rm_uses_full_size() */
     char host[256]; /* host name; "" while the name is not known yet */

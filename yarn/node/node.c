@@ -170,6 +170,21 @@ void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t 
         prepare_adopted(n);
 }
 
+void nm_yarn_node_set_awaits_ends(struct nm_yarn_node *n, bool awaits_ends)
+{
+    n->awaits_ends = awaits_ends;
+}
+
+bool nm_yarn_node_must_wait(const struct nm_yarn_node *n, uint64_t memory_bytes)
+{
+    struct nm_status s;
+
+    if (!n->awaits_ends)
+        return false;
+    nm_manager_get_summary(n->p.manager, &s);
+    return nm_add_u64(s.allocated[NM_GUARANTEED].memory_bytes, memory_bytes) > s.capacity.memory_bytes;
+}
+
 void nm_yarn_node_set_reported_unhealthy(struct nm_yarn_node *n, bool reported_unhealthy)
 {
     n->reported_unhealthy = reported_unhealthy;

@@ -76,6 +76,13 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
 struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n);
 NM_DEFINE_CLEANUP(struct nm_yarn_node *, nm_yarn_node_free)
 
+/* Sets whether the ResourceManager may have given up containers of this node and not told the node yet. It does so if
+ * it had lost the node: it then uses their resources from the node's first heartbeat on, and sends the list of these
+ * containers with a later answer. */
+void nm_yarn_node_set_awaits_ends(struct nm_yarn_node *n, bool awaits_ends);
+/* Returns whether guaranteed containers of this size must be sent later, because they have no room before those have
+ * ended. */
+bool nm_yarn_node_must_wait(const struct nm_yarn_node *n, uint64_t memory_bytes);
 /* Sets whether the ResourceManager has been informed that the node is unhealthy, and so sends no more containers. */
 void nm_yarn_node_set_reported_unhealthy(struct nm_yarn_node *n, bool reported_unhealthy);
 /* Sets whether the ResourceManager still uses the full size of a draining node, because the ResourceManager has its own
