@@ -68,6 +68,62 @@ faults_continue() {
 }
 at_exit faults_continue
 
+# ---- clocks ---------------------------------------------------------------------------------------------
+
+# The clock of the nmds that are started after clock_simulate can be stepped. The steps are simulated, since the machine has only
+# one clock (util/fault.h).
+clock_simulate() { export NMD_STEPPED=$dir/stepped; }
+clock_step() { # SECONDS: relative to the real time
+    fault "the clock of the nodes is stepped to $1 s beside the time"
+    echo "${1}000000" >"$dir/stepped.new"
+    mv "$dir/stepped.new" "$dir/stepped"
+}
+
+# ---- jobs -----------------------------------------------------------------------------------------------
+
+# Submits a job whose maps wait until held_go or held_all lets them end. Each map copies its input of one line.
+held_begin() { # NAME MAPS [OPTION...]
+    local own=$shared/work/$1 n
+    install -d -o "$job_user" "$own" "$own/in" "$own/go" "$own/gone"
+    for ((n = 1; n <= $2; n++)); do echo "line $n" >"$own/in/$n"; done
+    cat >"$own/map.sh" <<-END
+	read -r line
+	until [ -e $own/all ] || mv "\$(ls -d $own/go/* 2>/dev/null | head -n 1)" $own/gone/ 2>/dev/null; do sleep 0.1; done
+	echo "\$line"
+	END
+    chmod 644 "$own/map.sh"
+    job_begin "$1" org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.job.reduces=0 "-Dmapreduce.job.name=$1" "${@:3}" \
+        -input "file://$own/in" -output "file://$own/out" -mapper "/bin/sh $own/map.sh"
+    aside "$1"
+    wait_until 60 held_is_submitted "$1"
+}
+held_is_submitted() { [ -n "$(job_id "$1")" ]; }                      # NAME
+held_go() { seq "$2" | sed "s|^|$shared/work/$1/go/$EPOCHREALTIME.|" | xargs touch; } # NAME N: N maps end, now or later
+held_all() { touch "$shared/work/$1/all"; }                           # NAME: all maps end
+held_result() { cat "$shared/work/$1/out"/part-* | sed 's/\s*$//' | sort -V | paste -sd ' '; }   # NAME
+held_lines() { seq -s ' ' "$1" | sed -E 's/[0-9]+/line &/g'; }         # N: prints the result of N maps
+# Prints how many maps of a job run on the nodes.
+held_running() { # NAME N...
+    local n name=$1 sum=0
+    for n in "${@:2}"; do
+        sum=$((sum + $(NMD_SOCKET=$dir/nmd$n/nmd.sock nmctl list --json | jq --arg id "$(job_id "$name")" \
+            '[.[] | select((.id | contains($id)) and .name != "master" and .state == "RUNNING")] | length')))
+    done
+    echo "$sum"
+}
+held_runs() { [ "$(held_running "$1" "${@:3}")" = "$2" ]; }            # NAME COUNT N...: for wait_until
+held_runs_some() { [ "$(held_running "$1" "${@:3}")" -ge "$2" ]; }     # NAME COUNT N...: for wait_until
+maps_of() { sed -nE "s/^\s*$2 map tasks=([0-9]+)/\1/p" "$dir/$1.log" | grep . || echo 0; } # NAME Launched|Failed|Killed
+attempts_of() { rm_get "apps/application_$(job_id "$1")/appattempts" | jq '.appAttempts.appAttempt | length'; } # NAME
+# Waits for the end of a job, which must succeed, and records it.
+ends_right() { # NAME MAPS
+    succeeds "$1"
+    is "$1 has the right result" "$(held_result "$1")" "$(held_lines "$2")"
+    saw "$1" "succeeds: $(maps_of "$1" Launched) maps launched, $(maps_of "$1" Failed) failed, $(maps_of "$1" Killed) killed; $(
+        attempts_of "$1") attempts of its master"
+}
+has_attempts() { [ "$(attempts_of "$1")" = "$2" ]; } # NAME N: for wait_until
+
 # ---- disks --------------------------------------------------------------------------------------------
 
 # A disk is an ext4 file system in a file, because ext4 can fail as with a real disk. It is mounted on the directory. Later
@@ -87,6 +143,10 @@ disk_fill() { # DIRECTORY [MIB]: fills the disk until MIB (0) are free
     head -c $(((free - ${2:-0} * 1024) * 1024)) /dev/zero >"$1/ballast" 2>/dev/null
     [ "${2:-0}" -gt 0 ] || cat /dev/zero >>"$1/ballast" 2>/dev/null
     sync -f "$1"
+}
+disk_release() { # DIRECTORY MIB: gives a part of the ballast's space back
+    fault "$(disk_name "$1") has $2 MiB of room again"
+    truncate -s "-$2M" "$1/ballast"
 }
 disk_empty() { # DIRECTORY
     fault "$(disk_name "$1") has room again"
@@ -108,10 +168,13 @@ disk_gone() { # DIRECTORY: unmounts it; an empty directory is left
     fault "$(disk_name "$1") is unmounted"
     umount -l "$1"
 }
-# Mounts the disk again after the check that a boot makes. A disk that is mounted is unmounted first.
+# Mounts the disk again after the check that a boot makes. A disk that is mounted is unmounted first, which takes effect when no
+# process has a file open there.
+disk_is_free() { [ -z "$(losetup -j "$(disk_image "$1")")" ]; } # DIRECTORY
 disk_back() { # DIRECTORY
     fault "$(disk_name "$1") is repaired and mounted again"
     ! mountpoint -q "$1" || umount -l "$1" || return
+    wait_until 30 disk_is_free "$1" || return
     e2fsck -fy "$(disk_image "$1")" >/dev/null 2>&1
     disk_mount "$1"
 }
@@ -124,20 +187,27 @@ disk_new() { # DIRECTORY MIB: mounts a new, empty disk in place of a failed one
 # ---- the network --------------------------------------------------------------------------------------
 
 # Node N can run in network and UTS namespaces of its own, with the address 10.77.N.2, a host name, and a link to the suite's
-# namespace that can be broken (link.py). The suite's namespace has the addresses 10.77.N.1. The other programs listen on all
-# addresses: pass "${net_site[@]}" to jobs_configure. Call net_of after jobs_configure, and start the node with net_start.
-net_site=(yarn.resourcemanager.hostname=rmhost yarn.resourcemanager.bind-host=0.0.0.0)
-net_rm_ports() { # prints the properties whose addresses nodes and masters connect to
-    local name i=0
+# namespace that can be broken (link.py). All other programs have the address 10.77.0.1. Call net_configure instead of
+# jobs_configure, then net_of for each such node before the ResourceManager starts, and start the node with net_start.
+net_configure() { # NAME=VALUE...
+    local name i=0 site=(yarn.resourcemanager.hostname=rmhost yarn.resourcemanager.bind-host=0.0.0.0)
+    read -r -a rm_ports < <(free_ports 5)
+    rm_web=http://127.0.0.1:${rm_ports[4]}
     for name in address scheduler.address resource-tracker.address admin.address webapp.address; do
-        echo "yarn.resourcemanager.$name=rmhost:${rm_ports[i++]}"
+        site+=("yarn.resourcemanager.$name=rmhost:${rm_ports[i++]}")
     done
+    jobs_configure "${site[@]}" "$@" && ip addr add 10.77.0.1/32 dev lo &&
+        net_hosts 'NR == 1 { print "127.0.0.1 localhost"; next } { print "10.77.0.1", $2 }
+            END { print "10.77.0.1 rmhost '"$(hostname)"'" }'
+}
+# Changes the names of hosts with an awk program. The file is mounted elsewhere, so it must stay the same file.
+net_hosts() { # PROGRAM
+    awk "$1" "$shared/hosts" >"$dir/hosts" && cat "$dir/hosts" >"$shared/hosts"
 }
 net_link=() net_holder=()
 net_of() { # N: makes the namespaces and the link
     local n=$1
-    sed -i "/ node0$n\$/d" "$shared/hosts"
-    echo "10.77.$n.2 node0$n" >>"$shared/hosts"
+    net_hosts '{ print ($2 == "node0'"$n"'" ? "10.77.'"$n"'.2" : $1), $2, $3 }'
     echo ok >"$dir/link$n"
     unshare --net --uts sh -c "hostname node0$n; ip link set lo up; echo up; exec sleep infinity" >"$dir/holder$n" &
     net_holder[n]=$!
