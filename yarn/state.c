@@ -9,6 +9,8 @@
 #include "util/error.h"
 
 #define FIRST_RETRY_USEC NM_USEC_PER_SEC
+/* Delay before another ResourceManager is tried. It only keeps the nodes from connecting at the same time. */
+#define FAILOVER_USEC (100 * NM_USEC_PER_MSEC)
 #define INTERVAL_DEFAULT_USEC NM_USEC_PER_SEC
 /* Limits of the heartbeat interval. No cluster needs an interval shorter than the minimum. With the maximum, a node
  * with a mistaken interval gets the corrected interval within ten minutes. */
@@ -24,15 +26,30 @@ void nm_yarn_state_init(struct nm_yarn_state *s, uint64_t retry_max_usec)
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-/* Doubles the delay with each failure, and subtracts up to a quarter at random. */
-static uint64_t backoff(const struct nm_yarn_state *s, uint32_t random)
+/* Limits the delay, and subtracts up to a quarter at random. */
+static uint64_t vary(const struct nm_yarn_state *s, uint64_t usec, uint32_t random)
+{
+    usec = NM_MIN(usec, s->retry_max_usec);
+    return usec - usec / 4 * (random % 1024) / 1024;
+}
+
+/* Doubles the delay with each failure. */
+static uint64_t backoff(const struct nm_yarn_state *s, unsigned failures, uint32_t random)
 {
     uint64_t usec = FIRST_RETRY_USEC;
 
-    for (unsigned i = 1; i < s->failures && usec < s->retry_max_usec; i++)
+    for (unsigned i = 1; i < failures && usec < s->retry_max_usec; i++)
         usec *= 2;
-    usec = NM_MIN(usec, s->retry_max_usec);
-    return usec - usec / 4 * (random % 1024) / 1024;
+    return vary(s, usec, random);
+}
+
+/* If there are several ResourceManagers, all of them are tried before the first delay. Otherwise most nodes would wait
+ * for a ResourceManager on standby while another one is active. */
+static uint64_t retry_usec(const struct nm_yarn_state *s, uint32_t random)
+{
+    const unsigned n = NM_MAX(s->n_rms, 1u);
+
+    return s->failures % n == 0 ? backoff(s, s->failures / n, random) : vary(s, FAILOVER_USEC, random);
 }
 
 /* Stores a message of the ResourceManager for display. Control characters are removed. */
@@ -48,8 +65,8 @@ static struct nm_yarn_step retry(struct nm_yarn_state *s, bool reconnect, uint32
 {
     s->failures++;
     s->retries++;
-    return (struct nm_yarn_step){s->phase == NM_YARN_RUNNING ? NM_YARN_HEARTBEAT : NM_YARN_REGISTER, backoff(s, random),
-                                 reconnect};
+    return (struct nm_yarn_step){s->phase == NM_YARN_RUNNING ? NM_YARN_HEARTBEAT : NM_YARN_REGISTER,
+                                 retry_usec(s, random), reconnect};
 }
 
 static struct nm_yarn_step retry_after_invalid(struct nm_yarn_state *s, const char *what, uint32_t random)
@@ -77,7 +94,7 @@ static struct nm_yarn_step register_again(struct nm_yarn_state *s, const char *w
     if (s->resyncs++ == 0)
         return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
     s->failures = NM_MAX(s->failures, s->resyncs - 1);
-    return (struct nm_yarn_step){NM_YARN_REGISTER, backoff(s, random), false};
+    return (struct nm_yarn_step){NM_YARN_REGISTER, backoff(s, s->failures, random), false};
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */

@@ -28,6 +28,7 @@ enum nm_yarn_phase {
 struct nm_yarn_state {
     enum nm_yarn_phase phase;
     uint64_t retry_max_usec; /* set by the caller */
+    unsigned n_rms; /* set by the caller: number of ResourceManagers that are tried in turn; 0: one */
     int32_t response_id;
     unsigned retries;   /* how often the current request was already sent */
     unsigned failures;  /* number of consecutive failures of any kind */

@@ -98,6 +98,8 @@ int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdat
     }
     y->labels_since_usec = 0;
     y->due_usec = 0;
+    y->tracker += y->leaves_rm;
+    y->leaves_rm = false;
     if (y->step.reconnect)
         y->client = nm_hadoop_client_free(y->client);
     if (y->client)

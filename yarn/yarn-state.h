@@ -71,6 +71,7 @@ struct nm_yarn {
     uint8_t client_id[16];
     unsigned attempts; /* number of connection attempts; selects the address to try next */
     unsigned tracker;  /* number of changes to another ResourceManager; selects the ResourceManager to try next */
+    bool leaves_rm;    /* the next step is for the next ResourceManager */
     bool well, troubled; /* the state of the connection that was last logged; both false before the first log message */
     uint64_t sent_usec, heartbeat_usec;
     struct nm_yarn_described described[NM_YARN_N_DESCRIPTOR_KINDS];

@@ -99,5 +99,5 @@ void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception
     step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_jitter());
     step.reconnect |= y->settings->ha;
     nm_yarn_step_take(y, step);
-    y->tracker++;
+    y->leaves_rm = true; /* until the next step, the status shows the ResourceManager that has failed */
 }

@@ -172,6 +172,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     y->state_dir = p->state_dir;
     y->web_fd = -EBADF;
     nm_yarn_state_init(&y->state, p->settings->retry_usec);
+    y->state.n_rms = (unsigned)p->settings->n_trackers;
     if (getrandom(y->client_id, sizeof y->client_id, 0) != sizeof y->client_id)
         return -EIO;
     r = sd_event_add_time_relative(p->event, &y->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC,

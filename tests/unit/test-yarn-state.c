@@ -198,6 +198,29 @@ static void test_after_a_lost_answer_the_request_is_repeated(void **state)
     assert_string_equal(s.trouble, "");
 }
 
+/* If there are several ResourceManagers, each of them is tried once before the first delay and between two delays. */
+static void test_all_resourcemanagers_are_tried_before_a_delay(void **state)
+{
+    const uint64_t second = NM_USEC_PER_SEC, next = 100 * NM_USEC_PER_MSEC;
+    const uint64_t after[] = {next, next, second, next, next, 2 * second, next, next, 4 * second};
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 7);
+    s.n_rms = 3;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(after); i++)
+        assert_step(nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 0), NM_YARN_HEARTBEAT, after[i], true);
+    assert_in_range(nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 1023).after_usec, 75000, 76000);
+    a.beat.action = YARN__ACTION__RESYNC; /* the new one doesn't know the node */
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_HEARTBEAT, 0, false);
+    a.beat.action = YARN__ACTION__NORMAL;
+    a.beat.response_id = 1;
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, 500 * NM_USEC_PER_MSEC, false);
+    assert_step(nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 0), NM_YARN_HEARTBEAT, next, true);
+}
+
 static void test_without_a_resourcemanager_the_node_retries_its_registration(void **state)
 {
     struct nm_exception why;
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_lists_in_an_answer_are_applied),
         cmocka_unit_test(test_the_interval_between_heartbeats_is_limited),
         cmocka_unit_test(test_after_a_lost_answer_the_request_is_repeated),
+        cmocka_unit_test(test_all_resourcemanagers_are_tried_before_a_delay),
         cmocka_unit_test(test_without_a_resourcemanager_the_node_retries_its_registration),
         cmocka_unit_test(test_after_a_resync_the_node_registers_again),
         cmocka_unit_test(test_after_a_wrong_response_id_the_node_registers_again),
