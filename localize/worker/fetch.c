@@ -91,6 +91,7 @@ int nm_fetch(struct nm_fetch *f, const struct nm_work_resource *res, const struc
     int r;
 
     assert(f->work && f->http && f->hdfs.http && f->report && to->dir_fd >= 0);
+    f->attempts = nm_fetch_attempts(f, uri);
     if (uri->scheme == NM_URI_FILE)
         r = nm_fetch_local(res, uri, ret_fd, ret_message);
     else if (uri->scheme == NM_URI_OTHER)

@@ -15,6 +15,7 @@ struct nm_fetch {
     struct nm_worker_report *report;
     struct nm_hdfs hdfs;
     uint64_t deadline_usec; /* deadline of the resource, by nm_now_usec() */
+    unsigned attempts; /* maximum number of attempts for each request of the resource; set by nm_fetch() */
 };
 
 /* A file that doesn't exist yet, in a directory that only this process uses. */
@@ -59,6 +60,9 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_work_resource *res, con
 
 /* Returns -ESTALE unless the source has the timestamp that was submitted with the job. */
 int nm_fetch_check_time(const struct nm_work_resource *res, uint64_t modified_msec, char **ret_message);
+
+/* Returns the maximum number of attempts for a request to this source. */
+unsigned nm_fetch_attempts(const struct nm_fetch *f, const struct nm_uri *uri);
 
 /* Repeats the attempt until it succeeds, fails permanently, or the maximum number of attempts or the deadline is
  * reached. Returns the last attempt's result. */

@@ -51,6 +51,11 @@ static json_t *find_name_nodes(const struct nm_hdfs *h, const struct nm_uri *uri
     return list || (uri->has_tls && !h->https) ? list : find_host(h->name_nodes, "", uri);
 }
 
+bool nm_hdfs_has_failover(const struct nm_hdfs *h, const struct nm_uri *uri)
+{
+    return json_array_size(find_name_nodes(h, uri)) > 1;
+}
+
 /* Prints the default address. The port in an hdfs: URI is for Hadoop's RPC, so the WebHDFS port can't be derived from
  * it. */
 static void print_default_base(const struct nm_hdfs *h, const struct nm_uri *uri, char *buf, size_t size)

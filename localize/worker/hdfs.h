@@ -28,6 +28,9 @@ struct nm_hdfs {
     char dead_nodes[NM_HDFS_DEAD_NODES]; /* data nodes to be avoided, separated by commas */
 };
 
+/* Returns whether the URI stands for several name nodes. If the active one fails, another one becomes active. */
+bool nm_hdfs_has_failover(const struct nm_hdfs *h, const struct nm_uri *uri);
+
 /* A request to the name nodes of a URI's authority. */
 struct nm_hdfs_query {
     const char *path;

@@ -18,7 +18,6 @@ static const struct nm_work_limits default_limits = {
     .ratio = 200,
     .time_usec = NM_WORK_TIME_USEC,
     .idle_usec = 60 * NM_USEC_PER_SEC,
-    .attempts = 4,
 };
 
 /* Checks for a list of strings that isn't empty: a command needs a word, and a name service needs a name node. */
@@ -82,8 +81,8 @@ static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *v
     return 0;
 }
 
-/* Reads the limits, which the cluster's administrator configures in nmd. 100 attempts with their pauses take half an
- * hour. For more attempts the time limit ends the fetch. */
+/* Reads the limits. 100 attempts with their pauses take half an hour. For more attempts the time limit ends the
+ * fetch. */
 static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_message)
 {
     struct nm_work_limits l = default_limits;

@@ -58,7 +58,7 @@ struct nm_work_limits {
     uint64_t time_usec;
     uint64_t command_memory_bytes; /* writable memory of each process of a command; 0: no limit */
     uint64_t idle_usec; /* maximum time during which a server may send almost no data */
-    unsigned attempts;
+    unsigned attempts; /* 0: the default, which depends on the source (nm_fetch_attempts()) */
 };
 
 struct nm_work {

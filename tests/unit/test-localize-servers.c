@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 
+#include "localize/worker/fetch.h"
 #include "localize/worker/http.h"
 #include "tests/unit/canned-server.h"
 #include "tests/unit/worker-run.h"
@@ -398,6 +399,34 @@ static void test_a_fetch_with_only_standby_name_nodes_is_an_error(void **state)
     assert_failed("StandbyException: words (attempt 2)");
 }
 
+/* A failover of name nodes takes longer than the attempts for a single server. */
+static void test_several_name_nodes_get_more_attempts(void **state)
+{
+    static const struct {
+        const char *uri;
+        unsigned attempts;
+    } cases[] = {
+        {"hdfs://two/x", 15}, {"webhdfs://two/x", 15}, {"hdfs:/x", 15},  {"hdfs://one:8020/x", 4},
+        {"hdfs://none/x", 4}, {"http://two/x", 4},     {"file:/two", 4}, {"s3a://two/x", 4},
+    };
+    json_auto_t *name_nodes = json_pack("{s:[s, s], s:[s, s], s:[s]}", "two", "http://a:1", "http://b:1", "hdfs:",
+                                        "http://a:1", "http://b:1", "one:8020", "http://c:1");
+    struct nm_work work = {};
+    const struct nm_fetch f = {.work = &work, .hdfs = {.name_nodes = name_nodes}};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_uri uri;
+
+        assert_int_equal(nm_uri_parse(cases[i].uri, &uri, NULL), 0);
+        work.limits.attempts = 0;
+        assert_int_equal(nm_fetch_attempts(&f, &uri), cases[i].attempts);
+        work.limits.attempts = 2;
+        assert_int_equal(nm_fetch_attempts(&f, &uri), 2);
+        nm_uri_done(&uri);
+    }
+}
+
 static void test_a_file_is_fetched_over_webhdfs(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
@@ -430,6 +459,7 @@ int main(void)
         TEST(test_a_second_name_node_that_hangs_delays_an_error_only_briefly),
         TEST(test_a_fetch_with_tls_from_a_server_without_tls_fails),
         TEST(test_a_fetch_with_only_standby_name_nodes_is_an_error),
+        TEST(test_several_name_nodes_get_more_attempts),
         TEST(test_a_file_is_fetched_over_webhdfs),
     };
 
