@@ -6,7 +6,9 @@
 
 #include <errno.h>
 
+#include "util/clock.h"
 #include "util/error.h"
+#include "yarn/id-messages.h"
 
 static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
 {
@@ -102,6 +104,30 @@ static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_ser
     return r;
 }
 
+/* Marks the token of an adopted container as used. The file of keys is written with each heartbeat. So if the earlier
+ * nmd was killed, the file may lack the tokens that were used since the last heartbeat. Their containers are in the
+ * journal. */
+static void note_used(const Hadoop__ContainerTokenIdentifier *token, void *userdata)
+{
+    const struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
+    const int64_t now = nm_realtime_msec();
+    struct nm_yarn_services *h = userdata;
+
+    if (token->expires_msec >= now && !nm_yarn_used_has(h->used, &id) && nm_yarn_used_make_room(h->used, now) == 0)
+        nm_yarn_used_add(h->used, &id, token->expires_msec);
+}
+
+static int make_server(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, int listen_fd)
+{
+    int r;
+
+    nm_yarn_node_foreach_token(h->node, note_used, h);
+    r = nm_yarn_cm_server_new(p->event, listen_fd, h->keyring, h->used, h->node, &h->cm_server);
+    if (r == 0)
+        nm_yarn_cm_server_set_key_store(h->cm_server, h->key_store);
+    return r;
+}
+
 static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
 {
     const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .keys = p->keys,
@@ -170,7 +196,7 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     if (r >= 0)
         r = make_node(p, h);
     if (r >= 0)
-        r = nm_yarn_cm_server_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->cm_server);
+        r = make_server(p, h, STEAL_FD(fd));
     if (r >= 0)
         r = make_proxy(p, h, ret_message);
     if (r < 0)

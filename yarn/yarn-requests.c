@@ -106,6 +106,7 @@ static void on_heartbeat(void *userdata, int error, const ProtobufCMessage *answ
     y->shown.heartbeats++;
     y->shown.last_heartbeat_realtime_usec = nm_realtime_usec();
     step = nm_yarn_state_answered(&y->state, r, nm_yarn_jitter());
+    nm_yarn_services_save(y->services); /* before containers with used tokens are removed */
     apply_answer(y, r);
     nm_yarn_step_take(y, step);
 }

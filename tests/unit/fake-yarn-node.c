@@ -146,6 +146,11 @@ void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId 
     (void)record_request(n, NULL, "acknowledge %s\n", name(id));
 }
 
+bool nm_yarn_node_has_adopted(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_bytes identifier)
+{
+    return id->id == n->adopted && identifier.size > 0;
+}
+
 void nm_yarn_node_get_room(const struct nm_yarn_node *n, struct nm_yarn_node_room *ret)
 {
     *ret = n->room;

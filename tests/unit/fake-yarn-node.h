@@ -10,5 +10,6 @@ struct nm_yarn_node {
     int result;              /* result of the next requests */
     struct nm_exception why; /* the exception that belongs to a positive result */
     struct nm_yarn_node_room room;
+    int64_t adopted; /* number of the container that an earlier nmd has accepted; 0: none */
     int64_t queued, running; /* the fake node reports these containers as queued and as running; 0: none */
 };

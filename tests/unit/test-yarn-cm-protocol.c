@@ -11,6 +11,7 @@
 #include "yarn/cm-protocol/cm-server.h"
 #include "util/clock.h"
 #include "message-copy.h"
+#include "remove-tree.h"
 #include "yarn-tokens.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
@@ -250,6 +251,68 @@ static void test_a_refused_start_can_be_repeated_with_the_same_token(void **stat
     assert_int_equal(start(&w, &s)->n_done, 1);
     tokens_done(&a);
     tear_down(&w);
+}
+
+/* If nmd dies after it has accepted a start and before the answer has arrived, the master repeats the call. The next
+ * nmd has the container, and answers that it was started. Another application gets no such answer. */
+static void test_a_start_whose_answer_was_lost_can_be_repeated(void **state)
+{
+    struct tokens_id caller, other, a;
+    struct starts s;
+    struct cm_fixture w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&other, 2, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    w.node.adopted = 2;
+    connect_as(&w, &caller, &w.keys.nm.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(start(&w, &s)->n_done, 1);
+        nm_yarn_cm_server_set_rm(w.cm_server, TOKENS_RM + 1); /* the token was valid for the earlier nmd */
+    }
+    connect_as(&w, &other, &w.keys.nm.current);
+    assert_int_equal(start(&w, &s)->n_refused, 1);
+    assert_calls(&w, "");
+    tokens_done(&a);
+    tear_down(&w);
+}
+
+/* The key of an attempt is saved before the attempt learns that its first container was started. */
+static void test_the_key_of_an_attempt_is_saved_before_the_answer(void **state)
+{
+    char dir[] = "/tmp/nmd-test-cm-protocol.XXXXXX", file[80];
+    struct nm_yarn_key_store *key_store;
+    struct tokens_id caller, a, b;
+    struct starts s;
+    struct cm_fixture w;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(file, sizeof file, "%s/" NM_YARN_KEY_STORE_FILE, dir);
+    set_up(&w);
+    assert_int_equal(nm_yarn_key_store_new(dir, &w.keys, w.keyring, w.used, &key_store), 0);
+    nm_yarn_cm_server_set_key_store(w.cm_server, key_store);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    tokens_make(&b, 1, 1, 3, w.later_msec);
+    connect_as(&w, &caller, &w.keys.nm.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
+    assert_int_equal(start(&w, &s)->n_done, 1);
+    assert_int_equal(unlink(file), 0);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&b, &w.keys.container.current));
+    assert_int_equal(start(&w, &s)->n_done, 1);
+    assert_int_equal(access(file, F_OK), -1); /* the key is the same */
+    tokens_done(&a);
+    tokens_done(&b);
+    nm_yarn_key_store_free(key_store);
+    tear_down(&w);
+    remove_tree(dir);
 }
 
 /* ---- starts of application masters on a node with a proxy --------------------------------- */
@@ -641,6 +704,8 @@ int main(void)
         cmocka_unit_test(test_a_start_request_reaches_the_node),
         cmocka_unit_test(test_a_call_with_a_forged_token_is_refused_as_a_whole),
         cmocka_unit_test(test_a_refused_start_can_be_repeated_with_the_same_token),
+        cmocka_unit_test(test_a_start_whose_answer_was_lost_can_be_repeated),
+        cmocka_unit_test(test_the_key_of_an_attempt_is_saved_before_the_answer),
         cmocka_unit_test(test_an_application_master_is_launched_with_the_context_of_the_proxy),
         cmocka_unit_test(test_the_proxy_decides_on_an_application_master_without_credentials),
         cmocka_unit_test(test_only_a_valid_token_is_accepted),

@@ -587,7 +587,8 @@ static void test_the_end_of_an_application_ends_its_containers(void **state)
     nm_yarn_node_free(n);
 }
 
-/* After a restart, the new nmd reports the same state, which it reads from the journal. */
+/* After a restart, the new nmd reports the same state, which it reads from the journal. It recognizes the token with
+ * which the container was started. */
 static void test_after_a_restart_the_node_reports_the_same_containers(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
@@ -599,10 +600,13 @@ static void test_after_a_restart_the_node_reports_the_same_containers(void **sta
 
     want(&a, 13, 64, false, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_false(nm_yarn_node_has_adopted(n, &a.ids.container, (struct nm_bytes){a.bytes, a.size}));
     nm_yarn_node_free(n);
     manager_fixture_restart(w);
     n = fake_launcher_node(w);
     assert_false(fake_launcher.newest->is_running); /* the preparation starts again */
+    assert_true(nm_yarn_node_has_adopted(n, &a.ids.container, (struct nm_bytes){a.bytes, a.size}));
+    assert_false(nm_yarn_node_has_adopted(n, &a.ids.container, (struct nm_bytes){a.bytes, a.size - 1}));
     nm_arena_init(&arena, 1 << 20, NULL);
     assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
     assert_int_equal(request.n_containers, 1);

@@ -18,6 +18,7 @@ struct nm_yarn_cm_server {
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_node *node;
     struct nm_yarn_used *used;
+    struct nm_yarn_key_store *key_store; /* NULL: keys are not saved */
     struct nm_yarn_gate gate;
     struct nm_yarn_master_hooks masters; /* see nm_yarn_cm_server_set_master_hooks(); begin is NULL if no hooks are
                                             set */

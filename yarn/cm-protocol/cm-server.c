@@ -86,6 +86,11 @@ void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier
     m->gate.rm_identifier = rm_identifier;
 }
 
+void nm_yarn_cm_server_set_key_store(struct nm_yarn_cm_server *m, struct nm_yarn_key_store *key_store)
+{
+    m->key_store = key_store;
+}
+
 void nm_yarn_cm_server_set_master_hooks(struct nm_yarn_cm_server *m, const struct nm_yarn_master_hooks *masters)
 {
     m->masters = *masters;

@@ -10,6 +10,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "yarn/cm-protocol/key-store.h"
 #include "yarn/cm-protocol/keyring.h"
 #include "yarn/cm-protocol/used-tokens.h"
 #include "yarn/node/node.h"
@@ -37,6 +38,9 @@ NM_DEFINE_CLEANUP(struct nm_yarn_cm_server *, nm_yarn_cm_server_free)
  * registering, so no token is valid, and nmd answers start requests with a request to retry. */
 void nm_yarn_cm_server_set_node(struct nm_yarn_cm_server *m, const char *host, int32_t port);
 void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier);
+
+/* Sets the store that saves the keyring. It must outlive the server. If it isn't set, keys are not saved. */
+void nm_yarn_cm_server_set_key_store(struct nm_yarn_cm_server *m, struct nm_yarn_key_store *key_store);
 
 /* Copies the hooks. If no hooks are set, masters are started like all other containers. */
 void nm_yarn_cm_server_set_master_hooks(struct nm_yarn_cm_server *m, const struct nm_yarn_master_hooks *masters);

@@ -11,6 +11,7 @@
 
 #include "rpc/hadoop/token.h"
 #include "util/clock.h"
+#include "util/fault.h"
 #include "yarn/id-messages.h"
 
 /* Refuses starts while the node is registering, because its registration might not list the new containers. */
@@ -73,13 +74,28 @@ static int start_container(struct nm_yarn_cm_server *m, const Yarn__StartOne *st
     return r;
 }
 
+/* Returns whether a master of the application repeats a start that an earlier nmd has accepted. Masters repeat a call
+ * if the connection ends before its answer, as it does if nmd dies. Without this rule, the container would run, but the
+ * master would count its start as failed. */
+static bool is_repeated(const struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller,
+                        const Yarn__StartOne *start, const Hadoop__ContainerTokenIdentifier *token)
+{
+    struct nm_exception why;
+
+    return nm_yarn_node_has_adopted(m->node, token->container, identifier_of(start->token)) &&
+           nm_yarn_check_owner(caller, token->container, "start", &why) == 0;
+}
+
 static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller, const Yarn__StartOne *start,
                      const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
     struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
     int64_t now = nm_realtime_msec();
-    int r = nm_yarn_check_start(&m->gate, caller, token, now, why);
+    int r;
 
+    if (is_repeated(m, caller, start, token))
+        return 0;
+    r = nm_yarn_check_start(&m->gate, caller, token, now, why);
     if (r != 0)
         return r;
     if (!start->context) {
@@ -91,7 +107,7 @@ static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifie
         r = start_container(m, start, token, a, why);
     if (r != 0)
         return r;
-    nm_yarn_used_add(m->used, &id, token->expires_msec);
+    nm_yarn_used_add(m->used, &id, token->expires_msec); /* a restarted nmd takes it from the container */
     /* The container is started. If the keyring can't remember the attempt's key, the container keeps running. The
      * attempt's token is then refused when its key is neither the current nor the previous key any more. */
     (void)nm_yarn_keyring_add(m->keyring, caller);
@@ -119,6 +135,14 @@ static bool has_room(const struct nm_yarn_cm_server *m, struct nm_hadoop_call *c
                  "The node has just registered again, and has no room before it has ended the containers that the "
                  "ResourceManager has given up");
     return false;
+}
+
+/* Saves the key of an attempt that has its first container here, before the master gets the answer. The attempt may use
+ * its token after the ResourceManager's keys have changed twice. */
+static void save_new_key(const struct nm_yarn_cm_server *m, uint64_t changes_before)
+{
+    if (m->key_store && nm_yarn_keyring_changes(m->keyring) != changes_before)
+        nm_yarn_key_store_save(m->key_store);
 }
 
 static int start_all(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller,
@@ -166,8 +190,10 @@ void nm_cm_start(struct nm_hadoop_call *call, void *userdata)
     const Hadoop__NMTokenIdentifier *caller = nm_cm_caller(call);
     const Hadoop__ContainerTokenIdentifier **tokens;
     struct nm_yarn_cm_server *m = userdata;
+    const uint64_t changes = nm_yarn_keyring_changes(m->keyring);
     struct nm_cm_outcome o;
     Hadoop__Token **list;
+    int r;
 
     if (!caller || !is_ready(m, call) || !nm_cm_outcome_init(&o, call, request->n_starts))
         return;
@@ -179,7 +205,11 @@ void nm_cm_start(struct nm_hadoop_call *call, void *userdata)
     tokens = read_tokens(m, call, list, request->n_starts);
     if (!tokens || !has_room(m, call, tokens, request->n_starts))
         return;
-    if (start_all(m, caller, request, tokens, &o) < 0)
+    r = start_all(m, caller, request, tokens, &o);
+    NM_FAULT("start-accepted");
+    save_new_key(m, changes);
+    NM_FAULT("start-saved");
+    if (r < 0)
         nm_cm_refuse_answer(call);
     else
         answer_start(m, call, &o);

@@ -10,6 +10,7 @@
 
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fault.h"
 #include "yarn/id-messages.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
@@ -149,7 +150,9 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
     if (n->p.logs)
         nm_yarn_logs_end_application(n->p.logs, &app->id);
     n->p.application_ended(&app->id, n->p.userdata);
+    NM_FAULT("application-ended");
     nm_yarn_app_store_drop_application(&n->app_store, app->text);
+    NM_FAULT("application-dropped");
     nm_yarn_container_table_drop_app(&n->containers, app);
 }
 
@@ -167,6 +170,7 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
     nm_yarn_recent_note_app(n, &number);
     if (!app)
         return;
+    NM_FAULT("application-end-heard");
     app->ended = true;
     /* Count one more container until the end of this function, since the application would be removed with its last
      * container. */

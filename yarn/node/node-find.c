@@ -48,6 +48,23 @@ int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struc
     return nm_yarn_refuse(why, "Container %s is not handled by this NodeManager", text);
 }
 
+bool nm_yarn_node_has_adopted(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_bytes identifier)
+{
+    const struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    const struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
+
+    return i && i->is_adopted && i->record->identifier.len == identifier.size &&
+           memcmp(i->record->identifier.data, identifier.data, identifier.size) == 0;
+}
+
+void nm_yarn_node_foreach_token(const struct nm_yarn_node *n,
+                                void (*cb)(const Hadoop__ContainerTokenIdentifier *token, void *userdata),
+                                void *userdata)
+{
+    for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next)
+        cb(i->token, userdata);
+}
+
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why)
 {

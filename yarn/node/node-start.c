@@ -9,6 +9,7 @@
 #include "yarn/node/node-state.h"
 
 #include "util/error.h"
+#include "util/fault.h"
 #include "yarn/id-messages.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/user.h"
@@ -259,8 +260,11 @@ static int submit(struct nm_yarn_container *i, const struct nm_blob *blob, struc
 static void submit_and_prepare(struct nm_yarn_container *i, const struct nm_blob *blob)
 {
     struct nm_problem problem = {0};
-    int r = submit(i, blob, &problem);
+    int r;
 
+    give_service_data(i); /* before the container is journalled, so that a restarted nmd has both or neither */
+    NM_FAULT("service-data-saved");
+    r = submit(i, blob, &problem);
     if (r == NM_AGENT_E_UNAVAILABLE && is_draining(i->node)) {
         refuse_to_drain(i);
         return;
@@ -269,7 +273,6 @@ static void submit_and_prepare(struct nm_yarn_container *i, const struct nm_blob
         refuse(i, r, r > 0 ? problem.message : strerror(-r));
         return;
     }
-    give_service_data(i);
     nm_yarn_container_prepare(i, false);
 }
 

@@ -101,6 +101,7 @@ static int adopt(struct nm_yarn_node *n, const char *id)
     }
     if (r < 0)
         return r;
+    i->is_adopted = true;
     if (c->view.state == NM_COMPLETED)
         nm_yarn_container_ended(i, c);
     return 0;
@@ -134,8 +135,10 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     r = end ? -EBADMSG : nm_arena_error(&arena);
     if (end && end->has_record && !nm_yarn_container_table_by_text(&n->containers, name))
         r = nm_yarn_node_add(n, (struct nm_bytes){end->record.data, end->record.len}, &i);
-    if (r == 0)
+    if (r == 0) {
+        i->is_adopted = true;
         nm_yarn_container_ended_early(i, end->exit_status, end->diagnostics ?: "");
+    }
     nm_arena_done(&arena);
     return r != -EBADMSG;
 }

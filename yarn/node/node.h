@@ -100,6 +100,13 @@ void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t 
 int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
                        const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
                        struct nm_exception *why);
+/* Returns whether an earlier nmd has accepted the start with this token's identifier. That nmd may have died before it
+ * answered, so the master may send the start again. */
+bool nm_yarn_node_has_adopted(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_bytes identifier);
+/* Calls cb with the token of each container. */
+void nm_yarn_node_foreach_token(const struct nm_yarn_node *n,
+                                void (*cb)(const Hadoop__ContainerTokenIdentifier *token, void *userdata),
+                                void *userdata);
 /* Changes the size or the type of the container to that of the token. Refuses a token whose version isn't higher than
  * that of the container's token. */
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
