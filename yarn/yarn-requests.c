@@ -169,13 +169,11 @@ static void make_report(struct nm_yarn *y)
 }
 
 static int call(struct nm_yarn *y, const char *method, const ProtobufCMessage *request,
-                const ProtobufCMessageDescriptor *answer, nm_hadoop_reply reply)
+                const ProtobufCMessageDescriptor *answer, uint64_t timeout_usec, nm_hadoop_reply reply)
 {
-    uint64_t timeout = y->settings->rpc_timeout_usec ?: UINT64_MAX;
-
     y->sent_usec = nm_now_usec();
     return nm_hadoop_client_call(y->client, method, request, answer, (int)NM_MIN(y->state.retries, (unsigned)INT_MAX),
-                                 timeout, reply, y);
+                                 timeout_usec, reply, y);
 }
 
 static int send_registration(struct nm_yarn *y)
@@ -204,7 +202,8 @@ static int send_registration(struct nm_yarn *y)
     if (r == 0)
         r = nm_yarn_labels_register(y, &a, &request);
     if (r == 0)
-        r = call(y, "registerNodeManager", &request.base, &yarn__register_response__descriptor, on_registered);
+        r = call(y, "registerNodeManager", &request.base, &yarn__register_response__descriptor,
+                 y->settings->rpc_timeout_usec ?: UINT64_MAX, on_registered);
     nm_arena_done(&a);
     return r;
 }
@@ -239,7 +238,8 @@ static int send_heartbeat(struct nm_yarn *y)
     if (r == 0)
         r = nm_yarn_labels_beat(y, &a, &request);
     if (r == 0)
-        r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_heartbeat);
+        r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor,
+                 nm_yarn_heartbeat_timeout_usec(y->settings), on_heartbeat);
     nm_arena_done(&a);
     return r;
 }

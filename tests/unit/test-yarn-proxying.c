@@ -226,9 +226,27 @@ static void test_a_list_of_permitted_callers_is_refused(void **state)
     }
 }
 
+/* With several ResourceManagers, one that doesn't answer is left earlier. */
+static void test_the_time_limit_of_heartbeats_depends_on_the_number_of_resourcemanagers(void **state)
+{
+    struct nm_yarn_settings s = {.rpc_timeout_usec = 120 * NM_USEC_PER_SEC};
+
+    (void)state;
+    assert_int_equal(nm_yarn_heartbeat_timeout_usec(&s), 120 * NM_USEC_PER_SEC);
+    s.ha = true;
+    assert_int_equal(nm_yarn_heartbeat_timeout_usec(&s), 30 * NM_USEC_PER_SEC);
+    s.rpc_timeout_usec = NM_USEC_PER_SEC;
+    assert_int_equal(nm_yarn_heartbeat_timeout_usec(&s), NM_USEC_PER_SEC);
+    s.rpc_timeout_usec = 0;
+    assert_int_equal(nm_yarn_heartbeat_timeout_usec(&s), 30 * NM_USEC_PER_SEC);
+    s.ha = false;
+    assert_int_equal(nm_yarn_heartbeat_timeout_usec(&s), UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_time_limit_of_heartbeats_depends_on_the_number_of_resourcemanagers),
         cmocka_unit_test(test_without_a_proxy_no_settings_are_needed),
         cmocka_unit_test(test_invalid_intervals_of_keys_are_refused),
         cmocka_unit_test(test_a_proxy_that_calls_itself_is_refused),

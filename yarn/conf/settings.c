@@ -345,6 +345,15 @@ static int add_executor(json_t *array, const struct nm_yarn_executor *e)
     return r;
 }
 
+#define HEARTBEAT_MAX_USEC (30 * NM_USEC_PER_SEC) /* with several ResourceManagers */
+
+uint64_t nm_yarn_heartbeat_timeout_usec(const struct nm_yarn_settings *s)
+{
+    const uint64_t usec = s->rpc_timeout_usec ?: UINT64_MAX;
+
+    return s->ha ? NM_MIN(usec, HEARTBEAT_MAX_USEC) : usec;
+}
+
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
 {
     json_t *array = json_array();

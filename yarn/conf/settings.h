@@ -28,6 +28,11 @@ int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret);
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message);
 
+/* Returns how long to wait for the answer to a heartbeat, of the node or of a master. If there are several
+ * ResourceManagers, the one that doesn't answer may hang, or its host may be off, while another one is active. The
+ * ResourceManager recognizes a heartbeat that is sent again. UINT64_MAX: no limit. */
+uint64_t nm_yarn_heartbeat_timeout_usec(const struct nm_yarn_settings *s);
+
 /* Returns an array with one object for each key, with value, default, source and meaning. `nmctl config` shows this
  * array. */
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s);

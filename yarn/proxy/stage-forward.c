@@ -181,6 +181,12 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     try_later(f);
 }
 
+/* Only heartbeats are safe to send again while the ResourceManager may still process the first one. */
+static uint64_t timeout_usec(const struct nm_stage_call *c, const struct nm_yarn_settings *s)
+{
+    return c->method == NM_MASTERS_ALLOCATE ? nm_yarn_heartbeat_timeout_usec(s) : s->rpc_timeout_usec ?: UINT64_MAX;
+}
+
 /* Sends a call. If it can't be sent, and the connection is not the reason, the call is refused immediately, because a
  * retry would fail too. */
 static void send_slot(struct forward *f, struct slot *s)
@@ -190,8 +196,7 @@ static void send_slot(struct forward *f, struct slot *s)
     const char *name = distributed ? methods[c->method].distributed_name : methods[c->method].name;
     int r = nm_hadoop_client_call_for(f->client, nm_hadoop_call_context(c->call), name, c->request,
                                       distributed ? methods[c->method].distributed_answer : methods[c->method].answer,
-                                      s->retries++, f->m->context->settings->rpc_timeout_usec ?: UINT64_MAX, on_reply,
-                                      s);
+                                      s->retries++, timeout_usec(c, f->m->context->settings), on_reply, s);
 
     s->sent = r == 0;
     if (r < 0 && r != -ENOTCONN) {
