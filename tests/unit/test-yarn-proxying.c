@@ -13,6 +13,7 @@
 
 #include "yarn/conf/conf.h"
 #include "yarn/conf/rules.h"
+#include "yarn/conf/settings.h"
 #include "yarn/conf/settings-parts.h"
 
 /* Returns the default settings of a node with a proxy. */

@@ -6,7 +6,8 @@
 # addresses, and because every program must be able to look up the names.
 #
 # The cluster is configured like real ones. A suite that needs another configuration passes it to jobs_configure:
-#   - HDFS is the default file system (jobs_fs=local before jobs_configure: none, the local one).
+#   - HDFS is the default file system (jobs_fs=local before jobs_configure: none, the local one; jobs_fs=service: HDFS with two
+#     name nodes).
 #   - Each node has three local directories and two log directories, each a small file system of its own. MapReduce and Spark
 #     place each file in any of them.
 #   - Two ordinary users exist: alice, and o.neil$, whose name needs quotes in a shell and escapes in a URL. Jobs are
@@ -154,8 +155,13 @@ container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.
 jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-scheduler.xml
     local fs=file:/// staging=$shared/staging logs=$shared/tmp/logs
     jobs_install || return
-    if [ "$jobs_fs" = hdfs ]; then
-        hdfs_configure_one
+    if [ "$jobs_fs" != local ]; then
+        if [ "$jobs_fs" = hdfs ]; then
+            hdfs_configure_one
+        else
+            hdfs_configure
+            hdfs_fs=hdfs://cluster1
+        fi
         hdfs_find "$NMD_TEST_BUILD/java/hdfs" || return
         fs=$hdfs_fs staging="$hdfs_fs/staging area 100%" logs=/tmp/logs
     fi
@@ -186,14 +192,18 @@ jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-sch
         mapreduce.client.progressmonitor.pollinterval=200 yarn.app.mapreduce.am.job.client.port-range= \
         mapreduce.client.completion.pollinterval=300 yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=200
     chmod -R a+rX "$conf"
-    [ "$jobs_fs" = hdfs ] || return 0
+    [ "$jobs_fs" != local ] || return 0
     rm_launch_early
     hdfs_start_jobs
 }
 # Makes the homes and the staging directory in HDFS, in which each user makes its own directories.
 hdfs_start_jobs() {
     local path
-    hdfs_start_one || return
+    if [ "$jobs_fs" = hdfs ]; then
+        hdfs_start_one || return
+    else
+        hdfs_start_two && hdfs_rest '/?op=SETPERMISSION&permission=1777' -f -X PUT || return
+    fi
     for path in /user /tmp "/staging%20area%20100%25"; do
         hdfs_rest "$path?op=MKDIRS&permission=1777" -f -X PUT || return
     done

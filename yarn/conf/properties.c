@@ -27,7 +27,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Address at which the ResourceManager serves NodeManagers."},
     {"yarn.resourcemanager.ha.enabled", NM_YARN_BOOL, FIELD(ha), "false",
      .meaning = "The cluster has several ResourceManagers, and one of them is active. nmd tries them one after the "
-                "other."},
+                "other, and waits between two rounds."},
     {"yarn.resourcemanager.ha.rm-ids", NM_YARN_LIST, FIELD(rm_ids), "",
      .meaning = "Ids of the ResourceManagers in yarn.resourcemanager.resource-tracker.address.ID and "
                 "yarn.resourcemanager.hostname.ID."},
@@ -35,8 +35,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      RANGE(10, HOUR_MSEC), .meaning = "Default of yarn.nodemanager.resourcemanager.connect.retry-interval.ms."},
     {"yarn.nodemanager.resourcemanager.connect.retry-interval.ms", NM_YARN_MSEC, FIELD(retry_usec),
      "${yarn.resourcemanager.connect.retry-interval.ms}", RANGE(10, HOUR_MSEC),
-     .meaning = "Maximum time between two attempts to connect to the ResourceManager. The first intervals are "
-                "shorter, and the number of attempts isn't limited."},
+     .meaning = "Maximum time between two attempts to connect to the ResourceManager, or to all of several. The first "
+                "intervals are shorter, and the number of attempts isn't limited."},
     {"ipc.client.connect.timeout", NM_YARN_MSEC, FIELD(connect_usec), "20000", RANGE(10, HOUR_MSEC),
      .meaning = "Maximum time to establish a connection. If the other host acknowledges no data for this time, the "
                 "connection is closed as well."},
@@ -328,7 +328,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "files in its working directory."},
     {"yarn.nodemanager.amrmproxy.enabled", NM_YARN_BOOL, FIELD(proxy), "false",
      .meaning = "nmd runs a proxy between the application masters on this node and the ResourceManager. Masters use "
-                "it if yarn.resourcemanager.scheduler.address in their configuration is the proxy's address."},
+                "it if yarn.resourcemanager.scheduler.address in their configuration is the proxy's address. If there "
+                "are several ResourceManagers, yarn.resourcemanager.scheduler.address.ID must be it for each ID."},
     {"yarn.nodemanager.distributed-scheduling.enabled", NM_YARN_BOOL, FIELD(distributed), "false",
      .meaning = "nmd runs the proxy, and the proxy places opportunistic containers on the nodes that the "
                 "ResourceManager lists as the least loaded. This property must also be true for the ResourceManager."},

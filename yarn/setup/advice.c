@@ -136,8 +136,8 @@ static void advise_on_lending(struct advice *v, const struct nm_yarn_settings *s
         return;
     remind(v, "nmd.lending lends nothing unless yarn.resourcemanager.opportunistic-container-allocation.enabled is "
            "true for the ResourceManager, and unless applications use the proxy "
-           "(yarn.resourcemanager.scheduler.address = localhost:%u in their configuration).",
-           (unsigned)s->proxy_address.port);
+           "(yarn.resourcemanager.scheduler.address%s = localhost:%u in their configuration).",
+           s->ha ? ".ID, for each ID of yarn.resourcemanager.ha.rm-ids," : "", (unsigned)s->proxy_address.port);
     if (s->lending.application_max_mib < 0)
         remind(v, "nmd.lending.application-max-mb is -1: one application may be lent all memory that is unused in the "
                "cluster.");

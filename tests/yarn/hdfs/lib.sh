@@ -115,8 +115,8 @@ hdfs_takes_files() { hdfs_rest /?op=GETFILESTATUS -f && [ "$(hdfs_live)" = 1 ]; 
 hdfs_live() { curl -sf "$hdfs_active/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState" | jq '.beans[0].NumLiveDataNodes'; }
 
 # Starts HDFS with nn1 on standby and nn2 active. Only nn2 accepts names of users that begin with a digit or contain an @.
-hdfs_start() {
-    hdfs_configure
+hdfs_start() { hdfs_configure && hdfs_start_two; }
+hdfs_start_two() { # after hdfs_configure
     hdfs_keys || return
     local names='-Ddfs.webhdfs.user.provider.user.pattern=^[A-Za-z0-9_][A-Za-z0-9._@-]*[$]?$'
     (name_node nn1 -format -nonInteractive) && cp -r "$dir/nn1" "$dir/nn2" || return 1
