@@ -22,6 +22,7 @@
 static struct {
     bool journal;
     int level;
+    uint64_t counts[LOG_DEBUG + 1];
 } logger = {.journal = false, .level = LOG_INFO};
 
 static const struct {
@@ -56,6 +57,20 @@ void nm_log_set_level(int level)
 int nm_log_level(void)
 {
     return logger.level;
+}
+
+uint64_t nm_log_count(int level)
+{
+    return logger.counts[level & LOG_PRIMASK];
+}
+
+/* Returns whether lines of this level are logged, and counts the line. */
+static bool begin_line(int level)
+{
+    if (level > logger.level)
+        return false;
+    logger.counts[level & LOG_PRIMASK]++;
+    return true;
 }
 
 int nm_log_level_from_string(const char *s, int *ret_level)
@@ -103,7 +118,7 @@ void nm_log(int level, const char *format, ...)
     char text[2048];
     va_list ap;
 
-    if (level > logger.level)
+    if (!begin_line(level))
         return;
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
@@ -121,7 +136,7 @@ void nm_log_container(int level, const char *container_id, const char *decision,
     va_list ap;
 
     assert(!message_id || strlen(message_id) == 32);
-    if (level > logger.level)
+    if (!begin_line(level))
         return;
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);

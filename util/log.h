@@ -7,6 +7,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <syslog.h>
 
 #include "util/macros.h"
@@ -23,6 +24,8 @@ void nm_log_init(enum nm_log_target target);
 /* Sets the highest syslog level (LOG_ERR .. LOG_DEBUG) that is logged. Default: LOG_INFO. */
 void nm_log_set_level(int level);
 int nm_log_level(void);
+/* Returns the number of lines of this syslog level that were logged. */
+uint64_t nm_log_count(int level);
 
 /* Parses "err", "warning", "notice", "info" or "debug". Returns 0, or -EINVAL. */
 int nm_log_level_from_string(const char *s, int *ret_level);
