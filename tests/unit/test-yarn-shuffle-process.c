@@ -39,7 +39,8 @@ struct fixture {
     int fd;
     sd_event *event;
     struct nm_yarn_shuffle_process *process;
-    unsigned n_listening, n_ended;
+    unsigned n_listening, n_counted, n_ended;
+    struct nm_yarn_shuffle_figures figures;
     uint16_t port;
     char refused[100], why[400];
 };
@@ -57,6 +58,14 @@ static void on_refused(const char *error, void *userdata)
     struct fixture *w = userdata;
 
     (void)snprintf(w->refused, sizeof w->refused, "%s", error);
+}
+
+static void on_counted(const struct nm_yarn_shuffle_figures *figures, void *userdata)
+{
+    struct fixture *w = userdata;
+
+    w->n_counted++;
+    w->figures = *figures;
 }
 
 static void on_ended(const char *why, void *userdata)
@@ -101,7 +110,7 @@ static int try_start(struct fixture *w, int program_fd, const char *script)
     const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0 is the directory of the test */
     const struct nm_yarn_shuffle_process_params p = {
         .event = w->event, .program_fd = program_fd, .argv = argv, .most_files = 100, .listening = on_listening,
-        .refused = on_refused, .ended = on_ended, .userdata = w};
+        .refused = on_refused, .counted = on_counted, .ended = on_ended, .userdata = w};
 
     return nm_yarn_shuffle_process_new(&p, &w->process);
 }
@@ -123,6 +132,20 @@ static void touch(struct fixture *w, const char *name)
 
 #define IDLE "; exec cat >/dev/null"
 #define ADVISE_PORT "printf '{\"listening\": 7'; echo '}'"
+
+static void test_nm_shuffle_reports_figures(void **state)
+{
+    struct fixture *w = *state;
+
+    start(w, ADVISE_PORT "; echo '{\"ok\": {}}'; echo '{\"ok\": 5}'; echo '{\"ok\": {\"open\": 3, \"outputs_ok\": 4, "
+             "\"outputs_failed\": -1, \"sent_bytes\": 5000000000, \"refused\": 9}}'" IDLE);
+    RUN_UNTIL(w, w->n_counted > 0);
+    assert_int_equal(w->n_counted, 1); /* the answers to other lines have no figures */
+    assert_int_equal(w->figures.connections, 3);
+    assert_int_equal(w->figures.outputs_ok, 4);
+    assert_int_equal(w->figures.outputs_failed, 0);
+    assert_int_equal(w->figures.sent_bytes, UINT64_C(5000000000));
+}
 
 static void test_an_invalid_line_of_nm_shuffle_is_ignored(void **state)
 {
@@ -533,6 +556,7 @@ static void test_a_job_that_can_not_be_saved_is_served(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_nm_shuffle_reports_figures),
         TEST(test_an_invalid_line_of_nm_shuffle_is_ignored),
         TEST(test_an_invalid_first_line_ends_the_process),
         TEST(test_after_a_line_of_any_length_the_next_line_is_read),

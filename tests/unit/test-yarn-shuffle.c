@@ -72,6 +72,32 @@ static void test_jobs_and_port_survive_restarts(void **state)
     RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
 }
 
+static uint64_t count_failed(struct fixture *w)
+{
+    struct nm_yarn_shuffle_figures f;
+
+    nm_yarn_shuffle_get_figures(w->shuffle, &f);
+    return f.outputs_failed;
+}
+
+/* The figures arrive after a request for them. A new nm-shuffle process begins with 0, and its figures are added to
+ * those of the former process. */
+static void test_figures_survive_a_restart_of_nm_shuffle(void **state)
+{
+    struct fixture *w = *state;
+    const pid_t pid = find_child();
+    uint64_t n;
+
+    assert_int_equal(count_failed(w), 0);
+    assert_int_equal(add_job(w, w->user, KEY), 0);
+    RUN_UNTIL(w, request_status(w, KEY) == KNOWN); /* the output doesn't exist */
+    RUN_UNTIL(w, count_failed(w) > 0);
+    n = count_failed(w);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    RUN_UNTIL(w, find_child() != pid && request_status(w, KEY) == KNOWN);
+    RUN_UNTIL(w, count_failed(w) > n);
+}
+
 /* nm-shuffle gets a nice value, since this test has no manager that could give it a CPU weight. */
 static void test_without_a_manager_nm_shuffle_gets_a_nice_value(void **state)
 {
@@ -191,6 +217,7 @@ int main(void)
         TEST(test_jobs_are_added_and_removed),
         TEST(test_invalid_data_of_a_job_is_refused),
         TEST(test_jobs_and_port_survive_restarts),
+        TEST(test_figures_survive_a_restart_of_nm_shuffle),
         TEST(test_without_a_manager_nm_shuffle_gets_a_nice_value),
         TEST(test_the_page_cache_is_kept_on_request),
         TEST(test_a_port_of_the_shuffle_that_is_in_use_is_reported),

@@ -425,6 +425,7 @@ static int check_open(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         return r < 0 ? r : -ENOTSUP;
     }
     d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
+    d->total_bytes = (uint64_t)vfs.f_blocks * vfs.f_frsize;
     why = full(d, s, &vfs, text, sizeof text);
     d->is_full = why;
     if (vfs.f_flag & ST_RDONLY) {

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "util/error.h"
@@ -22,6 +23,7 @@ struct nm_yarn_dir {
     bool is_good;
     bool is_full; /* the disk was full at the last check */
     bool lacks_room; /* the directory isn't good because the disk is full, and not because of an error */
+    uint64_t total_bytes; /* size of the disk */
     double free, credit; /* free: the free share of the disk; credit: see nm_yarn_dirs_next() */
     bool was_good;       /* the state that nm_yarn_dirs_report() last reported */
     char why[200];       /* the reason if the directory isn't good */

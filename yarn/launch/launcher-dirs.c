@@ -128,6 +128,31 @@ bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l)
     return nm_yarn_dirs_count_good(&l->local) > 0 && nm_yarn_dirs_count_good(&l->log) > 0;
 }
 
+/* ---- figures ------------------------------------------------------------------------------ */
+
+/* Returns the used share of the disks of all good directories. Several directories on one disk count several times, as
+ * in Hadoop. */
+static double use_of(const struct nm_yarn_dirs *dirs)
+{
+    double total = 0, used = 0;
+
+    for (size_t i = 0; i < dirs->n; i++)
+        if (dirs->all[i].is_good) {
+            total += (double)dirs->all[i].total_bytes;
+            used += (double)dirs->all[i].total_bytes * (1 - dirs->all[i].free);
+        }
+    return total > 0 ? used / total : 0;
+}
+
+void nm_yarn_launcher_get_figures(const struct nm_yarn_launcher *l, struct nm_yarn_launcher_figures *ret)
+{
+    *ret = l->counted;
+    ret->n_bad_local = l->local.n - nm_yarn_dirs_count_good(&l->local);
+    ret->n_bad_log = l->log.n - nm_yarn_dirs_count_good(&l->log);
+    ret->local_use = use_of(&l->local);
+    ret->log_use = use_of(&l->log);
+}
+
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name)
 {
     for (size_t i = 0; i < dirs->n; i++)

@@ -23,6 +23,7 @@ struct nm_yarn_launcher {
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
+    struct nm_yarn_launcher_figures counted; /* only the members that are counted since the start of nmd */
     struct nm_fair_queue turns; /* preparations with work to do; the queue alternates between submitters */
     sd_event_source *turns_source;
 };

@@ -20,6 +20,7 @@
 #include "rpc/hadoop/arena.h"
 #include "yarn/conf/settings.h"
 #include "yarn/containers.pb-c.h"
+#include "yarn/launch/rate.h"
 
 struct nm_yarn_launcher;
 struct nm_yarn_preparation;
@@ -123,6 +124,20 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
 
 /* Removes unused files. Must be called after a restart of nmd, when all running containers have been prepared again. */
 void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l);
+
+/* ---- figures ---- */
+
+/* Figures for monitoring. */
+struct nm_yarn_launcher_figures {
+    /* Since nmd was started. Resources of containers that began to run: fetched for the container, or already on this
+     * host. Each resource counts once for each container. */
+    uint64_t n_fetched, n_cached, fetched_bytes, cached_bytes;
+    struct nm_yarn_rate localization; /* time until all resources of a container were available */
+    /* By the last check. The uses are shares of the disks of all good directories, from 0 to 1. */
+    size_t n_bad_local, n_bad_log;
+    double local_use, log_use;
+};
+void nm_yarn_launcher_get_figures(const struct nm_yarn_launcher *l, struct nm_yarn_launcher_figures *ret);
 
 /* ---- after the end ---- */
 

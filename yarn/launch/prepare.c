@@ -218,13 +218,23 @@ static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
     return 0;
 }
 
+static void add_counts(struct nm_yarn_launcher_figures *f, const struct nm_localizer_counts *c)
+{
+    f->n_fetched += c->n_fetched;
+    f->n_cached += c->n_cached;
+    f->fetched_bytes += c->fetched_bytes;
+    f->cached_bytes += c->cached_bytes;
+    nm_yarn_rate_add(&f->localization, c->usec, nm_now_usec());
+}
+
 /* Returns the values of MapReduce's counters LOCALIZED_*, in the order in which tasks read them: bytes fetched, bytes
- * cached, files fetched, files cached, milliseconds. */
+ * cached, files fetched, files cached, milliseconds. Adds them to the launcher's figures. */
 static const char *count_resources(struct nm_yarn_preparation *p)
 {
     struct nm_localizer_counts c;
 
     nm_localizer_count(p->request, &c);
+    add_counts(&p->launcher->counted, &c);
     return nm_arena_print(&p->arena, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c.fetched_bytes,
                           c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
 }

@@ -99,6 +99,25 @@ static int give_up(struct nm_yarn_shuffle_process *p)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
+static uint64_t count_of(const json_t *o, const char *name)
+{
+    return (uint64_t)NM_MAX(json_integer_value(json_object_get(o, name)), (json_int_t)0);
+}
+
+/* Passes on the figures of an answer. The answers to other lines have none. */
+static void handle_figures(struct nm_yarn_shuffle_process *p, const json_t *answer)
+{
+    const struct nm_yarn_shuffle_figures f = {
+        .outputs_ok = count_of(answer, "outputs_ok"),
+        .outputs_failed = count_of(answer, "outputs_failed"),
+        .sent_bytes = count_of(answer, "sent_bytes"),
+        .connections = count_of(answer, "open"),
+    };
+
+    if (json_object_size(answer) > 0)
+        p->params.counted(&f, p->params.userdata);
+}
+
 /* Handles a line of output. If the line can't be parsed, for example for lack of memory, it may have been the
  * "listening" line, so the process is killed. */
 static void handle_line(struct nm_yarn_shuffle_process *p, const char *line)
@@ -111,9 +130,10 @@ static void handle_line(struct nm_yarn_shuffle_process *p, const char *line)
         json_integer_value(value) <= UINT16_MAX) {
         p->is_listening = true;
         p->params.listening((uint16_t)json_integer_value(value), p->params.userdata);
-    } else if ((value = json_object_get(o, "error")) && json_is_string(value)) {
+    } else if ((value = json_object_get(o, "error")) && json_is_string(value))
         p->params.refused(json_string_value(value), p->params.userdata);
-    }
+    else if ((value = json_object_get(o, "ok")))
+        handle_figures(p, value);
     json_decref(o);
 }
 
@@ -341,7 +361,7 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
     _cleanup_(nm_yarn_shuffle_process_freep) struct nm_yarn_shuffle_process *p = calloc(1, sizeof *p);
     int r;
 
-    assert(params->listening && params->refused && params->ended);
+    assert(params->listening && params->refused && params->counted && params->ended);
     if (!p)
         return -ENOMEM;
     p->params = *params;

@@ -8,6 +8,12 @@
 
 #include "util/error.h"
 
+/* What nm-shuffle has done: map outputs that were sent, and that could not be sent, and bytes. connections: the present
+ * number. */
+struct nm_yarn_shuffle_figures {
+    uint64_t outputs_ok, outputs_failed, sent_bytes, connections;
+};
+
 struct nm_yarn_shuffle_process;
 
 struct nm_yarn_shuffle_process_params {
@@ -16,10 +22,12 @@ struct nm_yarn_shuffle_process_params {
     const char *const *argv;  /* NULL-terminated */
     uint64_t most_files;      /* limit of open files */
     int nice;
-    /* `listening` is called when the process is listening. `ended` is called once, after all other callbacks, and may
+    /* `listening` is called when the process is listening, `counted` when it has answered the line {"count": {}}.
+     * `ended` is called once, after all other callbacks, and may
      * free the process. why: the process's last message, or how the process ended. */
     void (*listening)(uint16_t port, void *userdata);
     void (*refused)(const char *error, void *userdata);
+    void (*counted)(const struct nm_yarn_shuffle_figures *figures, void *userdata);
     void (*ended)(const char *why, void *userdata);
     void *userdata;
 };

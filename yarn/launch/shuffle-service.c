@@ -14,7 +14,6 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 #include "yarn/launch/shuffle-jobs.h"
-#include "yarn/launch/shuffle-process.h"
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
@@ -29,6 +28,10 @@
 #define MOST_CONNECTIONS 8192
 #define PORT_FILE "port"
 #define HELPER_NAME "shuffle"
+/* Intervals between two requests for figures: for a minute after a caller wanted the figures, and later. */
+#define COUNT_OFTEN_USEC (5 * NM_USEC_PER_SEC)
+#define COUNT_SELDOM_USEC (60 * NM_USEC_PER_SEC)
+#define COUNTS_OFTEN 12u
 #define NICE 10 /* nice value if nm-shuffle can't have its own CPU weight */
 
 struct nm_yarn_shuffle {
@@ -41,6 +44,10 @@ struct nm_yarn_shuffle {
     uint16_t port; /* 0: use any free port */
     bool is_listening, has_weight;
     uint8_t metadata[4];
+    sd_event_source *count_timer;
+    unsigned counts_often; /* requests that are still made at the shorter interval */
+    bool is_counting; /* nm-shuffle hasn't answered the last request for figures yet */
+    struct nm_yarn_shuffle_figures figures, former; /* of this process, and of all processes before it */
 };
 
 nm_printf(3, 4) static void log_message(struct nm_yarn_shuffle *s, int level, const char *format, ...)
@@ -127,6 +134,66 @@ static void on_refused(const char *error, void *userdata)
     log_message(userdata, LOG_WARNING, "nm-shuffle refused its input: %s", error);
 }
 
+/* ---- figures ------------------------------------------------------------------------------ */
+
+static void count(struct nm_yarn_shuffle *s)
+{
+    if (s->is_counting || !s->process || !s->is_listening)
+        return;
+    s->is_counting = true;
+    send_line(s, "{\"count\": {}}");
+}
+
+static void on_counted(const struct nm_yarn_shuffle_figures *figures, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+
+    s->figures = *figures;
+    s->is_counting = false;
+}
+
+static void count_later(struct nm_yarn_shuffle *s)
+{
+    (void)sd_event_source_set_time_relative(s->count_timer,
+                                            s->counts_often > 0 ? COUNT_OFTEN_USEC : COUNT_SELDOM_USEC);
+    (void)sd_event_source_set_enabled(s->count_timer, SD_EVENT_ONESHOT);
+}
+
+static int on_count(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+
+    (void)source, (void)usec;
+    count(s);
+    s->counts_often -= s->counts_often > 0;
+    count_later(s);
+    return 0;
+}
+
+void nm_yarn_shuffle_get_figures(struct nm_yarn_shuffle *s, struct nm_yarn_shuffle_figures *ret)
+{
+    const bool is_seldom = s->counts_often == 0;
+
+    *ret = s->figures;
+    ret->outputs_ok += s->former.outputs_ok;
+    ret->outputs_failed += s->former.outputs_failed;
+    ret->sent_bytes += s->former.sent_bytes;
+    count(s);
+    s->counts_often = COUNTS_OFTEN;
+    if (is_seldom)
+        count_later(s);
+}
+
+/* Adds the figures of a process that has ended. What it has done since its last answer is lost. */
+static void keep_figures(struct nm_yarn_shuffle *s)
+{
+    s->former.outputs_ok += s->figures.outputs_ok;
+    s->former.outputs_failed += s->figures.outputs_failed;
+    s->former.sent_bytes += s->figures.sent_bytes;
+    s->figures = (struct nm_yarn_shuffle_figures){};
+    s->is_counting = false;
+}
+
 /* ---- process ------------------------------------------------------------------------------ */
 
 /* Returns the account for nm-shuffle: a dedicated account, or if it doesn't exist, an account that runs no containers.
@@ -159,6 +226,7 @@ static int start(struct nm_yarn_shuffle *s)
         .nice = s->has_weight ? 0 : NICE,
         .listening = on_listening,
         .refused = on_refused,
+        .counted = on_counted,
         .ended = on_ended,
         .userdata = s,
     };
@@ -197,6 +265,7 @@ static void on_ended(const char *why, void *userdata)
 
     s->process = nm_yarn_shuffle_process_free(s->process);
     s->is_listening = false;
+    keep_figures(s);
     start_later(s);
     log_message(s, LOG_WARNING, "%s; restarting it", why);
 }
@@ -338,6 +407,9 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
         r = sd_event_add_time(params->event, &s->timer, CLOCK_BOOTTIME, UINT64_MAX, 0, on_timer, s);
     if (r >= 0)
         r = sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time_relative(params->event, &s->count_timer, CLOCK_BOOTTIME, COUNT_SELDOM_USEC, 0, on_count,
+                                       s);
     if (r < 0)
         return r;
     read_port(s);
@@ -358,6 +430,7 @@ struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s)
         return NULL;
     (void)nm_yarn_shuffle_process_free(s->process);
     (void)sd_event_source_disable_unref(s->timer);
+    (void)sd_event_source_disable_unref(s->count_timer);
     nm_yarn_shuffle_jobs_done(&s->jobs);
     (void)nm_close(s->program_fd);
     free(s);

@@ -11,6 +11,7 @@
 #include "agent/upstream.h"
 #include "rpc/hadoop/bytes.h"
 #include "yarn/conf/settings.h"
+#include "yarn/launch/shuffle-process.h"
 
 #define NM_YARN_SHUFFLE "mapreduce_shuffle"
 #define NM_YARN_SHUFFLE_PORT "mapreduce.shuffle.port"
@@ -38,6 +39,10 @@ NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 
 /* Returns the metadata that reducers need: the port as four bytes. */
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
+
+/* Returns the figures since nmd was started, as nm-shuffle last reported them. Requests new figures, which arrive
+ * later: the figures are up to a minute old, or five seconds if the function was called in the last minute. */
+void nm_yarn_shuffle_get_figures(struct nm_yarn_shuffle *s, struct nm_yarn_shuffle_figures *ret);
 
 /* Adds a job. data: the container's data for this service, a token whose password is the key of the application's job.
  * As in Hadoop, the application alone identifies the job. The job's map outputs are in the submitter's directory and
