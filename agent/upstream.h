@@ -53,6 +53,7 @@ struct nm_upstream_query {
     /* The next members are only for pages. */
     const char *owner, *file; /* the segments in the places of {user} and {file}, or NULL */
     const char *raw_query;    /* the query of the request's target, without '?'; "" if the target has no query */
+    const char *accept;       /* the header Accept, or NULL */
 };
 
 /* A page that the local interface serves for the upstream. `path` is the path of the route, with {id} in the place of

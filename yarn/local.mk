@@ -17,12 +17,14 @@ libnm_yarn_a_SOURCES = \
 	%D%/yarn-connect.c \
 	%D%/yarn-labels.c \
 	%D%/yarn-requests.c \
+	%D%/yarn-jmx.c \
 	%D%/yarn-logs.c \
 	%D%/yarn-rest.c \
 	%D%/yarn-show.c \
 	%D%/yarn-state.h \
 	%D%/yarn-size.c \
 	%D%/yarn-steps.c \
+	%D%/yarn-web.c \
 	%D%/allocator/allocator.c %D%/allocator/allocator.h \
 	%D%/allocator/allocator-state.h \
 	%D%/allocator/ask-table.c \
@@ -68,6 +70,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/launcher-state.h \
 	%D%/launch/container-dirs.c %D%/launch/container-dirs.h \
 	%D%/launch/prepare.c \
+	%D%/launch/rate.h \
 	%D%/launch/resources.c %D%/launch/resources.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
@@ -111,12 +114,14 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/acl.c %D%/node/acl.h \
 	%D%/node/local-groups.c %D%/node/local-groups.h \
 	%D%/node/exit-code.c %D%/node/exit-code.h \
+	%D%/node/html.c %D%/node/html.h \
 	%D%/node/log-text.c %D%/node/log-text.h \
 	%D%/node/container-table.c %D%/node/container-table.h \
 	%D%/node/node.c %D%/node/node.h \
 	%D%/node/node-reinit.c \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
+	%D%/node/node-figures.c \
 	%D%/node/node-find.c \
 	%D%/node/node-logs.c \
 	%D%/node/node-prepare.c \
@@ -181,6 +186,11 @@ libnm_yarn_a_SOURCES = \
 	%D%/setup/texts.c \
 	%D%/setup/undo.c %D%/setup/undo.h \
 	%D%/setup/unit.c %D%/setup/unit.h
+libnm_yarn_a_SOURCES += \
+	%D%/web/beans.c %D%/web/beans.h \
+	%D%/web/conf-dump.c %D%/web/conf-dump.h \
+	%D%/web/object-name.c %D%/web/object-name.h \
+	%D%/web/page.c %D%/web/page.h
 nodist_libnm_yarn_a_SOURCES = $(yarn_wire)
 yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(json_libs) $(NETTLE_LIBS) $(PCRE2_LIBS) -lm $(upload_libs) $(localize_libs) $(pattern_libs) $(hadoop_libs)
 

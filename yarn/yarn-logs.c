@@ -49,28 +49,30 @@ bool nm_yarn_may_see(void *userdata, const char *container)
     return l->who->admin || nm_manager_may_see(l->manager, l->who, container);
 }
 
-static bool is_allowed(struct nm_yarn *y, const struct nm_yarn_log_owner *of, const char *user)
+bool nm_yarn_may_view(void *userdata, const char *submitter, const char *view_acl)
 {
-    const char *admin_acl = y->settings->admin_acl, *groups;
+    const struct nm_yarn_acl_viewer *v = userdata;
+    const char *admin_acl = v->y->settings->admin_acl, *groups;
 
-    if ((of->submitter && nm_streq(of->submitter, user)) || nm_yarn_acl_has_user(admin_acl, user) ||
-        nm_yarn_acl_has_user(of->view_acl, user))
+    if ((submitter && nm_streq(submitter, v->user)) || nm_yarn_acl_has_user(admin_acl, v->user) ||
+        nm_yarn_acl_has_user(view_acl, v->user))
         return true;
-    if (!nm_yarn_acl_has_groups(admin_acl) && !nm_yarn_acl_has_groups(of->view_acl))
+    if (!nm_yarn_acl_has_groups(admin_acl) && !nm_yarn_acl_has_groups(view_acl))
         return false;
-    groups = nm_yarn_local_groups_find(&y->local_groups, user, "/etc");
-    return nm_yarn_acl_has_group_of(admin_acl, groups) || nm_yarn_acl_has_group_of(of->view_acl, groups);
+    groups = nm_yarn_local_groups_find(&v->y->local_groups, v->user, "/etc");
+    return nm_yarn_acl_has_group_of(admin_acl, groups) || nm_yarn_acl_has_group_of(view_acl, groups);
 }
 
 bool nm_yarn_logs_may_read(struct nm_yarn *y, const struct nm_upstream_query *q, const struct nm_yarn_log_owner *of)
 {
     const char *user = q->claimed_user;
     struct nm_yarn_viewer viewer = {y->manager, q->who};
+    struct nm_yarn_acl_viewer named = {y, user};
 
     if (q->with_users)
         return nm_yarn_may_see(&viewer, q->id);
     return y->settings->serves_logs &&
-           (!y->settings->has_acls || !user || is_allowed(y, of, user));
+           (!y->settings->has_acls || !user || nm_yarn_may_view(&named, of->submitter, of->view_acl));
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */

@@ -11,12 +11,14 @@
 #include <errno.h>
 
 #include "util/clock.h"
+#include "yarn/node/html.h"
 #include "yarn/node/rest.h"
 
 struct question {
     struct nm_yarn *y;
     const struct nm_upstream_query *q;
     struct nm_yarn_viewer viewer;
+    struct nm_yarn_acl_viewer acl;
     struct nm_yarn_view_rights rights;
     struct nm_problem *problem;
 };
@@ -41,23 +43,55 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
         return refuse(a, NM_AGENT_E_NOT_FOUND,
                       "This node doesn't belong to a YARN cluster, so it has no data of YARN.");
     a->viewer = (struct nm_yarn_viewer){a->y->manager, q->who};
+    a->acl = (struct nm_yarn_acl_viewer){a->y, q->claimed_user};
     a->rights = (struct nm_yarn_view_rights){
         .all = q->who->admin,
-        .with_users = q->with_users,
-        .with_links = q->with_users || a->y->settings->serves_logs,
+        .with_users = nm_yarn_shows_users(a->y, q),
         .may_see = nm_yarn_may_see,
+        .may_view = !q->with_users && a->y->settings->has_acls && q->claimed_user ? nm_yarn_may_view : NULL,
         .userdata = &a->viewer,
+        .view_userdata = &a->acl,
     };
     return 0;
 }
 
 /* ---- the node ----------------------------------------------------------------------------- */
 
+bool nm_yarn_shows_users(const struct nm_yarn *y, const struct nm_upstream_query *q)
+{
+    return q->with_users || y->settings->serves_logs;
+}
+
+void nm_yarn_get_size(const struct nm_yarn *y, const struct nm_status *s, int64_t *ret_memory_mib, int32_t *ret_vcores)
+{
+    *ret_memory_mib = y->state.sized ? y->state.memory_mib : (int64_t)(s->configured.memory_bytes / NM_MIB);
+    *ret_vcores = y->state.sized ? y->state.vcores : (int32_t)(s->configured_vcores_milli / 1000);
+}
+
+/* Returns the names of all countable resources with their units, as Hadoop writes them. NULL: no memory. */
+static char *list_resource_types(const struct nm_yarn_settings *s)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        return NULL;
+    (void)fputs("memory-mb (unit=Mi), vcores", f);
+    for (size_t i = 0; i < s->n_resource_types; i++) {
+        const struct nm_yarn_resource_type *t = &s->resource_types[i];
+
+        (void)fprintf(f, *t->units ? ", %s (unit=%s)" : ", %s", t->name, t->units);
+    }
+    return nm_yarn_end_text(f, &text);
+}
+
 /* Returns the node's data, with the health that was last reported to the ResourceManager. Before the first report,
  * returns the current health. */
 static int answer_node(const struct question *a, json_t **ret)
 {
     const struct nm_yarn *y = a->y;
+    _cleanup_free_ char *types = list_resource_types(y->settings);
     const Yarn__Health *reported = y->report.status.health;
     struct nm_status s;
     struct nm_yarn_rest_node n = {
@@ -65,16 +99,19 @@ static int answer_node(const struct question *a, json_t **ret)
         .port = y->id.port,
         .yarn_version = NM_YARN_VERSION,
         .version = "nmd " NM_VERSION,
+        .resource_types = types,
     };
+
+    if (!types)
+        return -ENOMEM;
 
     nm_manager_get_summary(y->manager, &s);
     n.healthy = reported ? reported->healthy : s.healthy;
     n.report = reported ? reported->report : s.health_reason;
     n.reported_msec = reported ? reported->reported_msec : (int64_t)(nm_realtime_usec() / 1000);
     n.started_msec = (int64_t)(s.started_realtime_usec / 1000);
-    n.memory_mib = y->state.sized ? y->state.memory_mib : (int64_t)(s.configured.memory_bytes / NM_MIB);
+    nm_yarn_get_size(y, &s, &n.memory_mib, &n.vcores);
     n.virtual_mib = n.memory_mib + (int64_t)(s.node.swap_total_bytes / NM_MIB);
-    n.vcores = y->state.sized ? y->state.vcores : (int32_t)(s.configured_vcores_milli / 1000);
     n.limits_memory = s.backend && s.backend->feature[NM_CGROUP_MEMORY_LIMITS];
     *ret = nm_yarn_rest_node(&n);
     return *ret ? 0 : -ENOMEM;
@@ -91,9 +128,9 @@ static int answer_applications(const struct question *a, json_t **ret)
     if (user && !*user)
         return refuse(a, NM_AGENT_E_INVALID, "Error: You must specify a non-empty string for the user");
     /* A list that is filtered by user would reveal the user of each item, so it requires the right to see users. */
-    if (user && !a->q->with_users)
-        return refuse(a, NM_AGENT_E_FORBIDDEN, "The users of applications are not shown over TCP; use the UNIX "
-                                               "socket.");
+    if (user && !a->rights.with_users)
+        return refuse(a, NM_AGENT_E_FORBIDDEN, "This node doesn't show the users of applications over TCP "
+                                               "(nmd.web.container-logs is false).");
     *ret = nm_yarn_node_show_applications(a->y->services->node, &a->rights, state, user);
     return *ret ? 0 : -ENOMEM;
 }
@@ -129,6 +166,23 @@ static int answer_container(const struct question *a, json_t **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
+/* ---- resources and services --------------------------------------------------------------- */
+
+/* Returns an empty object, as Hadoop does for a resource without a plugin: memory, vcores, countable resources, and
+ * unknown names. */
+static int answer_resource(const struct question *a, json_t **ret)
+{
+    (void)a;
+    *ret = json_object();
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int answer_services(const struct question *a, json_t **ret)
+{
+    (void)ret;
+    return refuse(a, NM_AGENT_E_INVALID, "Auxiliary services manifest is not enabled");
+}
+
 /* ---- views -------------------------------------------------------------------------------- */
 
 /* Defines the get() function of a view, show_NAME(). If the node belongs to a cluster, it calls answer_NAME(). */
@@ -139,7 +193,7 @@ static int answer_container(const struct question *a, json_t **ret)
         struct question a; \
         int r = begin(&a, userdata, q, ret_problem); \
 \
-        return r != 0 ? r : answer_##name(&a, ret); \
+        return r == 0 ? answer_##name(&a, ret) : r; \
     }
 
 VIEW(node)
@@ -147,6 +201,8 @@ VIEW(applications)
 VIEW(application)
 VIEW(containers)
 VIEW(container)
+VIEW(resource)
+VIEW(services)
 
 /* Sets *ret to the record of a container, or refuses if there is none. The refusal is the same for a container that the
  * caller may not see, so it doesn't reveal whether the container exists. */
@@ -201,4 +257,6 @@ const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS] = {
     {"/ws/v1/node/apps/{id}", show_application},
     {"/ws/v1/node/containers", show_containers},
     {"/ws/v1/node/containers/{id}", show_container},
+    {"/ws/v1/node/resources/{id}", show_resource},
+    {"/ws/v1/node/auxiliaryservices", show_services},
 };

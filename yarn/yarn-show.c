@@ -151,7 +151,7 @@ void nm_yarn_show(struct nm_yarn *y)
 {
     static const struct nm_upstream_ops ops = {
         .status = show, .details = show_details, .metrics = write_metrics, .config = show_settings,
-        .views = nm_yarn_views, .n_views = NM_YARN_N_VIEWS, .page = nm_yarn_logs_page};
+        .views = nm_yarn_views, .n_views = NM_YARN_N_VIEWS, .page = nm_yarn_page};
 
     nm_manager_set_upstream(y->manager, &ops, y);
 }

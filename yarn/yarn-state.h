@@ -88,8 +88,12 @@ struct nm_yarn {
 
 /* ---- yarn-rest.c ---- */
 /* The views of the upstream. userdata: the node, or NULL if it belongs to no cluster. */
-#define NM_YARN_N_VIEWS 8u
+#define NM_YARN_N_VIEWS 10u
 extern const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS];
+/* Returns whether an answer to the query may contain data of users, as far as the cluster's access lists permit it. */
+bool nm_yarn_shows_users(const struct nm_yarn *y, const struct nm_upstream_query *q);
+/* Returns the size of the node in the cluster. */
+void nm_yarn_get_size(const struct nm_yarn *y, const struct nm_status *s, int64_t *ret_memory_mib, int32_t *ret_vcores);
 
 /* ---- yarn-logs.c ---- */
 struct nm_yarn_viewer {
@@ -98,11 +102,28 @@ struct nm_yarn_viewer {
 };
 /* Returns whether a viewer (userdata) may see the container. */
 bool nm_yarn_may_see(void *userdata, const char *container);
+/* A user whom a request over TCP names. */
+struct nm_yarn_acl_viewer {
+    struct nm_yarn *y;
+    const char *user;
+};
+/* Returns whether the named user (userdata) may view the data of an application: its submitter, the users and groups in
+ * its view ACL (NULL: none), and administrators may. */
+bool nm_yarn_may_view(void *userdata, const char *submitter, const char *view_acl);
 /* Returns whether the query may read the logs of the container q->id. */
 bool nm_yarn_logs_may_read(struct nm_yarn *y, const struct nm_upstream_query *q, const struct nm_yarn_log_owner *of);
-/* The function `page` of the upstream. userdata: the node. */
+/* Answers a request for logs. userdata: the node. */
 int nm_yarn_logs_page(void *userdata, const struct nm_upstream_query *q, struct nm_upstream_page *ret,
                       struct nm_problem *ret_problem);
+
+/* ---- yarn-jmx.c ---- */
+/* Answers a request for /jmx. */
+int nm_yarn_jmx(struct nm_yarn *y, const struct nm_upstream_query *q, struct nm_upstream_page *ret);
+
+/* ---- yarn-web.c ---- */
+/* The function `page` of the upstream. userdata: the node. */
+int nm_yarn_page(void *userdata, const struct nm_upstream_query *q, struct nm_upstream_page *ret,
+                 struct nm_problem *ret_problem);
 
 /* ---- yarn-show.c ---- */
 /* Registers the node's status, details, metrics, settings and views with the manager. */

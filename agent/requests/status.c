@@ -331,7 +331,7 @@ int nm_manager_query_upstream_page(struct nm_manager *m, const struct nm_upstrea
 
     if (!u->ops || !u->ops->page)
         return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path,
-                              "This node doesn't belong to a YARN cluster, so it has no logs of YARN's containers.");
+                              "This node doesn't belong to a YARN cluster, so it has no pages of YARN.");
     return u->ops->page(u->userdata, q, ret, ret_problem);
 }
 

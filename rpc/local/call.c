@@ -626,5 +626,6 @@ struct nm_upstream_query nm_call_upstream_query(struct nm_call *call, char buf[s
         .owner = call->user,
         .file = call->file,
         .raw_query = call->target.raw_query,
+        .accept = header(call, MHD_HTTP_HEADER_ACCEPT),
     };
 }

@@ -9,6 +9,7 @@
 #define NODE "/ws/v1/node" /* path as in the interface of Hadoop's NodeManager */
 /* The logs of YARN's containers. The upstream decides who may read them, and whether they are available over TCP. */
 #define LOGS (NM_ROUTE_TCP | NM_ROUTE_UPSTREAM)
+#define PAGE (NM_ROUTE_TCP | NM_ROUTE_UPSTREAM) /* the other pages of Hadoop's NodeManager */
 #define LOG_FILE "size format user.name redirected_from_node"
 
 /* TCP: the route is available to every client that can reach the TCP address. It is therefore read-only and without
@@ -53,12 +54,25 @@ const struct nm_route nm_routes[] = {
     {"GET", NODE "/apps/{id}", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
     {"GET", NODE "/containers", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
     {"GET", NODE "/containers/{id}", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
+    {"GET", NODE "/resources/{id}", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
+    {"GET", NODE "/auxiliaryservices", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
     {"GET", NODE "/containers/{id}/logs", LOGS, "user.name redirected_from_node", nm_handle_upstream_page},
     {"GET", NODE "/containers/{id}/logs/{file}", LOGS | NM_ROUTE_FILE, LOG_FILE, nm_handle_upstream_page},
     {"GET", NODE "/containerlogs/{id}/{file}", LOGS | NM_ROUTE_FILE, LOG_FILE, nm_handle_upstream_page},
     {"GET", "/node/containerlogs/{id}/{user}", LOGS, "user.name", nm_handle_upstream_page},
     {"GET", "/node/containerlogs/{id}/{user}/{file}", LOGS | NM_ROUTE_FILE, "start end user.name",
      nm_handle_upstream_page},
+    {"GET", "/node", PAGE, "", nm_handle_upstream_page},
+    {"GET", "/node/node", PAGE, "", nm_handle_upstream_page},
+    {"GET", "/node/info", PAGE, "", nm_handle_upstream_page},
+    {"GET", "/node/allApplications", PAGE, "user.name", nm_handle_upstream_page},
+    {"GET", "/node/allContainers", PAGE, "user.name", nm_handle_upstream_page},
+    {"GET", "/node/application/{id}", PAGE, "user.name", nm_handle_upstream_page},
+    {"GET", "/node/container/{id}", PAGE, "user.name", nm_handle_upstream_page},
+    {"GET", "/jmx", PAGE, "qry get", nm_handle_upstream_page},
+    {"GET", "/conf", PAGE, "name format", nm_handle_upstream_page},
+    {"GET", "/logLevel", PAGE, "", nm_handle_upstream_page},
+    {"GET", "/stacks", PAGE, "", nm_handle_upstream_page},
 };
 
 const size_t nm_n_routes = NM_ARRAY_SIZE(nm_routes);

@@ -326,7 +326,8 @@ class Fuzzer:
             if (method, path) == ("POST", "/v1/containers"):
                 body = self.small()
             status, text = self.ask(method, path, None if body is None else json.dumps(body).encode())
-            without_cluster = "/placements/" in path or "/lending/" in path or path.startswith(("/ws/", "/node/"))
+            without_cluster = "/placements/" in path or "/lending/" in path or path.startswith(
+                ("/ws/", "/node", "/jmx", "/conf", "/logLevel", "/stacks"))
             wanted = 404 if without_cluster else 426 if verb == "exec" else None
             if not (status == wanted if wanted else 200 <= status < 300):
                 raise Finding("%s %s, a valid request: %d %r" % (method, path, status, text[:500]))

@@ -48,7 +48,7 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats \
-	%D%/test-yarn-rest
+	%D%/test-yarn-rest %D%/test-yarn-web
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
@@ -175,7 +175,7 @@ $(call fixture,log-uploader-fixture,log-uploader log-uploader-again)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
 	rerun starts)
 $(call fixture,nmctl-run fake-nmd,nmctl nmctl-lending nmctl-verbs)
-$(call fixture,openapi,openapi yarn-lend-view yarn-log-text yarn-node-rest yarn-proxy-stats yarn-rest)
+$(call fixture,openapi,openapi yarn-lend-view yarn-log-text yarn-node-rest yarn-proxy-stats yarn-rest yarn-web)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)

@@ -205,7 +205,8 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
 /* Returns the answers of Hadoop's REST interface, built in the same way as in yarn/. */
 static json_t *answers_of_upstream(void)
 {
-    const struct nm_yarn_rest_node node = {.host = "n1", .port = 1, .report = "", .yarn_version = "3", .version = "1"};
+    const struct nm_yarn_rest_node node = {.host = "n1", .port = 1, .report = "", .resource_types = "",
+                                           .yarn_version = "3", .version = "1"};
     const struct nm_yarn_rest_container one = {.id = PLACED, .state = "RUNNING", .log_files = json_null(),
                                                .host = "n1", .port = 1};
     json_t *list = json_pack("[o]", nm_yarn_rest_container(&one));

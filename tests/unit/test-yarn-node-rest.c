@@ -95,7 +95,7 @@ static void test_containers_are_listed(void **state)
 {
     struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
-    struct nm_yarn_view_rights all = {.all = true, .with_users = true, .with_links = true, .with_log_files = true};
+    struct nm_yarn_view_rights all = {.all = true, .with_users = true, .with_log_files = true};
     struct nm_yarn_view_rights one = {.may_see = sees_only, .userdata = (void *)(uintptr_t)FIRST}, net = {.all = true};
     struct nm_exception why;
     struct tokens_id ids;
@@ -173,6 +173,112 @@ static void test_a_list_that_exceeds_its_limit_reports_missing_entries(void **st
     assert_int_equal(json_array_size(json_object_get(list, "container")), NM_YARN_LIST_MAX);
     assert_true(json_is_true(json_object_get(list, "more")));
     assert_answer("HadoopContainers", j, NULL);
+    nm_yarn_node_free(n);
+}
+
+/* ---- access lists ------------------------------------------------------------------------- */
+
+static unsigned n_asked;
+
+/* Accepts the viewer whom the application's view ACL names. */
+static bool views_only(void *userdata, const char *submitter, const char *acl)
+{
+    n_asked++;
+    assert_string_equal(submitter, "alice");
+    return nm_streq(acl ?: "", userdata);
+}
+
+static unsigned count_members(json_t *list, const char *member, const char *text)
+{
+    unsigned n = 0;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+        n += nm_streq(json_string_value(json_object_get(item, member)) ?: "-", text);
+    return n;
+}
+
+static void test_access_lists_hide_the_data_of_users(void **state)
+{
+    struct nm_yarn_node *n = fake_launcher_node(*state);
+    struct nm_yarn_view_rights bob = {.all = true, .with_users = true, .may_view = views_only,
+                                      .view_userdata = (void *)(uintptr_t) "bob"};
+    struct nm_yarn_view_rights eve = bob;
+    json_t *j, *list;
+
+    eve.view_userdata = (void *)(uintptr_t) "eve";
+    nm_yarn_node_set_address(n, "node07", 4711, 8042);
+    view_acl = "bob";
+    for (unsigned i = 1; i <= 3; i++)
+        start(n, i, false);
+    view_acl = NULL;
+    n_asked = 0;
+    j = nm_yarn_node_show_containers(n, &bob);
+    list = json_object_get(json_object_get(j, "containers"), "container");
+    assert_int_equal(count_members(list, "user", "alice"), 3);
+    assert_int_equal(n_asked, 1); /* once for the application */
+    assert_answer("HadoopContainers", j, NULL);
+    j = nm_yarn_node_show_containers(n, &eve);
+    list = json_object_get(json_object_get(j, "containers"), "container");
+    assert_int_equal(count_members(list, "user", "-"), 3);
+    assert_int_equal(count_members(list, "diagnostics", "-"), 3);
+    assert_int_equal(count_members(list, "containerLogsLink", "-"), 3);
+    assert_answer("HadoopContainers", j, NULL);
+    j = nm_yarn_node_show_applications(n, &bob, NULL, "alice");
+    assert_int_equal(count_members(json_object_get(json_object_get(j, "apps"), "app"), "user", "alice"), 1);
+    json_decref(j);
+    /* a list that is filtered by user would reveal the user */
+    assert_answer("HadoopApps", nm_yarn_node_show_applications(n, &eve, NULL, "alice"), "{\"apps\":{}}");
+    nm_yarn_node_free(n);
+}
+
+/* ---- figures ------------------------------------------------------------------------------ */
+
+static void test_figures_count_containers_by_state(void **state)
+{
+    struct manager_fixture *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_yarn_node_figures f;
+    struct nm_exception why;
+    struct tokens_id ids;
+
+    nm_yarn_node_set_address(n, "node07", 4711, 8042);
+    nm_yarn_node_get_figures(n, &f);
+    assert_int_equal(f.launched + f.n + f.n_applications, 0);
+    start(n, 5, false);
+    start(n, 6, true);
+    nm_yarn_node_get_figures(n, &f);
+    assert_int_equal(f.launched, 2);
+    assert_int_equal(f.n, 2);
+    assert_int_equal(f.n_applications, 1);
+    assert_int_equal(f.initing, 2);
+    assert_int_equal(f.running, 0);
+    assert_int_equal(f.memory_mib, 128);
+    assert_int_equal(f.vcores, 4);
+    assert_int_equal(f.opportunistic_memory_mib, 0); /* the opportunistic container hasn't started */
+    tokens_ids(&ids, 1, 1, 5);
+    assert_int_equal(nm_yarn_node_stop(n, &ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
+    manager_fixture_settle(w);
+    /* the preparation of the other container fails */
+    fake_launcher.newest->listener.ended(fake_launcher.newest, -EIO, "There is no such file.",
+                                         fake_launcher.newest->listener.userdata);
+    manager_fixture_settle(w);
+    nm_yarn_node_get_figures(n, &f);
+    assert_int_equal(f.killed, 1);
+    assert_int_equal(f.failed, 1);
+    assert_int_equal(f.n, 0);
+    assert_int_equal(f.memory_mib, 0);
+    fake_launcher.no_dirs = "No disk is good";
+    start(n, 7, false); /* ends early */
+    nm_yarn_node_get_figures(n, &f);
+    assert_int_equal(f.launched, 3);
+    assert_int_equal(f.failed, 2);
+    assert_int_equal(f.succeeded, 0);
+    nm_yarn_node_free(n);
+    n = fake_launcher_node(w); /* a restarted nmd counts from 0 */
+    nm_yarn_node_get_figures(n, &f);
+    assert_int_equal(f.launched + f.killed + f.failed, 0);
     nm_yarn_node_free(n);
 }
 
@@ -362,6 +468,8 @@ int main(void)
         TEST(test_containers_are_listed),
         TEST(test_applications_are_listed),
         TEST(test_a_list_that_exceeds_its_limit_reports_missing_entries),
+        TEST(test_access_lists_hide_the_data_of_users),
+        TEST(test_figures_count_containers_by_state),
         TEST(test_the_owner_of_logs_is_known),
         TEST(test_the_shuffle_service_is_reported),
         TEST(test_without_memory_an_answer_is_complete_or_an_error),

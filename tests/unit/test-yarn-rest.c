@@ -19,6 +19,7 @@
 static void test_the_page_of_the_node_is_complete(void **state)
 {
     struct nm_yarn_rest_node n = {"node07", 45454, false, "no disk \xff", 1500, 500, 8192, 10240, 8, true,
+                                  "memory-mb (unit=Mi), vcores",
                                   "3.4.2", "nmd 1"};
 
     (void)state;

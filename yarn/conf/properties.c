@@ -57,13 +57,13 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "false: nmd doesn't serve the pages at yarn.nodemanager.webapp.address. The pages of the "
                 "ResourceManager still link to that port."},
     {"nmd.web.container-logs", NM_YARN_BOOL, FIELD(serves_logs), "true",
-     .meaning = "true: as Hadoop's NodeManager, nmd serves the log files of the cluster's containers over TCP. "
-                "Everyone who can reach the port can read them. false: nmd serves no log files over TCP, so yarn logs "
-                "works only for logs that were aggregated."},
+     .meaning = "true: as Hadoop's NodeManager, nmd serves the log files of the cluster's containers over TCP, and "
+                "shows users and messages of containers. Everyone who can reach the port can read them. false: nmd "
+                "does not serve this data over TCP, so yarn logs works only for logs that were aggregated."},
     {"yarn.acl.enable", NM_YARN_BOOL, FIELD(has_acls), "false",
-     .meaning = "true: a request that names its user (user.name, or its cookie) gets log files only if that user is "
-                "the application's owner, an administrator, or in the application's view ACL. As with Hadoop, requests "
-                "without a name get all log files."},
+     .meaning = "true: a request that names its user (user.name, or its cookie) gets data of users only if that user "
+                "is the application's owner, an administrator, or in the application's view ACL. As with Hadoop, "
+                "requests without a name get all data."},
     {"yarn.admin.acl", NM_YARN_TEXT, FIELD(admin_acl), "*",
      .meaning = "Administrators of the cluster: users, separated by commas, a space, and groups. *: all users."},
     {"yarn.log.server.url", NM_YARN_TEXT, FIELD(log_server), "",
@@ -72,6 +72,14 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.log.server.web-service.url", NM_YARN_TEXT, FIELD(log_web_service), "",
      .meaning = "Where programs find logs that are no longer on this node, such as http://HOST:19888/ws/v1/history. "
                 "Empty: nowhere."},
+    {"hadoop.security.sensitive-config-keys", NM_YARN_LIST, FIELD(sensitive_keys),
+     "secret$,password$,ssl.keystore.pass$,fs.s3a.server-side-encryption.key,fs.s3a.*.server-side-encryption.key,"
+     "fs.s3a.encryption.algorithm,fs.s3a.encryption.key,fs.s3a.secret.key,fs.s3a.*.secret.key,fs.s3a.session.key,"
+     "fs.s3a.*.session.key,fs.s3a.session.token,fs.s3a.*.session.token,fs.azure.account.key.*,fs.azure.oauth2.*,"
+     "fs.adl.oauth2.*,fs.gs.encryption.*,fs.gs.proxy.*,fs.gs.auth.*,credential$,oauth.*secret,oauth.*password,"
+     "oauth.*token,hadoop.security.sensitive-config-keys",
+     .meaning = "Regular expressions. The page /conf doesn't show the value of a property if an expression is found in "
+                "its name."},
     {"yarn.nodemanager.resource.detect-hardware-capabilities", NM_YARN_BOOL, FIELD(detects_hardware), "false",
      .meaning = "Meaning of -1 in resource.memory-mb and resource.cpu-vcores. true: the resources of the host. false: "
                 "Hadoop's defaults."},

@@ -125,6 +125,7 @@ struct nm_yarn_settings {
     bool serves_logs, has_acls;
     char *admin_acl;
     char *log_server, *log_web_service; /* "": not configured */
+    char **sensitive_keys; /* regular expressions for the names of properties whose values are not shown */
 
     char *tmp_dir, *base_log_dir;     /* the default parents of local_dirs and log_dirs */
     char **local_dirs, **log_dirs;
@@ -178,6 +179,7 @@ struct nm_yarn_settings {
     struct nm_yarn_log_settings logs;
 
     char **values, **sources; /* each key's value, and the file that set it or NULL; in the order of nm_yarn_keys */
+    bool *finals;             /* whether the file declares the value final; in the same order */
     struct nm_config_default *defaults; /* defaults that the cluster's files set for nmd's own keys (defaults.c) */
 };
 

@@ -34,6 +34,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
             free(s->sources[i]);
     }
     free(s->values);
+    free(s->finals);
     free(s->sources);
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
         nm_yarn_value_done(&nm_yarn_keys[i], s);
@@ -101,6 +102,7 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
         return r;
     if (file && !(s->sources[i] = strdup(file)))
         return -ENOMEM;
+    s->finals[i] = nm_yarn_conf_find(c, k->name)->final;
     /* As in Hadoop, an empty value means the default only for booleans. */
     r = k->type == NM_YARN_BOOL && !*s->values[i] ? use_fallback(i, s) : nm_yarn_value_parse(k, s->values[i], s);
     if (r == -EINVAL || r == -ERANGE)
@@ -225,8 +227,9 @@ static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t
     if (s) {
         s->values = calloc(nm_yarn_n_keys, sizeof *s->values);
         s->sources = calloc(nm_yarn_n_keys, sizeof *s->sources);
+        s->finals = calloc(nm_yarn_n_keys, sizeof *s->finals);
     }
-    if (!s || !s->values || !s->sources)
+    if (!s || !s->values || !s->sources || !s->finals)
         return -ENOMEM;
     r = read_keys(c, s, refusals);
     if (r == 0)
@@ -354,9 +357,9 @@ uint64_t nm_yarn_heartbeat_timeout_usec(const struct nm_yarn_settings *s)
     return s->ha ? NM_MIN(usec, HEARTBEAT_MAX_USEC) : usec;
 }
 
-json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
+/* Adds the properties of the cluster's XML files. */
+static int add_properties(json_t *array, const struct nm_yarn_settings *s)
 {
-    json_t *array = json_array();
     int r = array ? 0 : -1;
 
     for (size_t i = 0; r == 0 && i < nm_yarn_n_keys; i++) {
@@ -372,11 +375,30 @@ json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
         r = add_resource_type(array, &s->resource_types[i]);
     for (size_t i = 0; r == 0 && i < s->lending.n_overrides; i++)
         r = add_override(array, &s->lending.overrides[i]);
+    return r;
+}
+
+static json_t *array_unless(int r, json_t *array)
+{
+    if (r == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+json_t *nm_yarn_settings_properties(const struct nm_yarn_settings *s)
+{
+    json_t *array = json_array();
+
+    return array_unless(add_properties(array, s), array);
+}
+
+json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
+{
+    json_t *array = json_array();
+    int r = add_properties(array, s);
+
     if (r == 0)
         r = add_executor(array, &s->executor_rules);
-    if (r < 0) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return array_unless(r, array);
 }

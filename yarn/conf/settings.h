@@ -36,3 +36,5 @@ uint64_t nm_yarn_heartbeat_timeout_usec(const struct nm_yarn_settings *s);
 /* Returns an array with one object for each key, with value, default, source and meaning. `nmctl config` shows this
  * array. */
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s);
+/* Returns the same array without the values of container-executor.cfg. It begins with nm_yarn_keys. */
+json_t *nm_yarn_settings_properties(const struct nm_yarn_settings *s);

@@ -19,7 +19,8 @@
 #define AGGREGATION "nmd uploads logs in its own way: nmd.log-aggregation.uploads limits the uploads at a time."
 #define OWN_DIRS "nmd checks and arranges its directories in its own way."
 #define METRICS \
-    "Metrics are served at /metrics for Prometheus. There is no JMX, and there are no sinks of hadoop-metrics2."
+    "The node's metrics are served at /jmx as by Hadoop's NodeManager, and at /metrics for Prometheus. There are no " \
+    "metrics of single containers, no port of JMX and no sinks of hadoop-metrics2."
 #define LIMITED "The kernel enforces memory limits by cgroup v2."
 
 const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
@@ -56,8 +57,9 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "nmd always saves its state, and adopts the containers after a crash whatever the value. If the value or "
      "recovery.supervised is false, the cluster's containers end when nmd is stopped or upgraded."},
     {NM "webapp.address", true, ALWAYS,
-     "The pages are nmd's own and read-only. The web services below /ws/v1/node answer as Hadoop's, but without users "
-     "and messages. Logs of containers are served as Hadoop's NodeManager does."},
+     "The pages below /node are nmd's own and read-only. The web services below /ws/v1/node, /jmx, /conf and the logs "
+     "of containers answer as with Hadoop's NodeManager. /conf has only the properties that nmd reads, and /logLevel "
+     "and /stacks don't exist."},
     {NM "localizer.address", true, ALWAYS,
      "nmd has no localizer port. nm-localizer, a process of the container's user, fetches resources. It reads HDFS by "
      "WebHDFS, so the node must reach the HTTP ports of the name nodes and data nodes."},

@@ -16,6 +16,8 @@ struct nm_yarn_app {
     char *submitter;
     char *view_acl; /* who may read the logs: the first container's ACL; NULL: none */
     size_t n_containers;
+    enum { NM_YARN_VIEW_UNKNOWN, NM_YARN_VIEW_ALLOWED, NM_YARN_VIEW_REFUSED } view; /* result of may_view() for the
+                                                                             answer that is being made */
     bool ended; /* the ResourceManager has ended the application */
     bool is_noted; /* the application's file in the state directory has been written */
     json_t *listing; /* the application's containers; used only while a list of applications is being made */

@@ -69,6 +69,22 @@ bool nm_yarn_exit_is_failure(const struct nm_container *c)
     }
 }
 
+bool nm_yarn_exit_is_kill(const struct nm_container *c)
+{
+    switch (c->exit_reason) {
+    case NM_EXIT_PREEMPTED:
+    case NM_EXIT_PAUSE_DEADLINE:
+    case NM_EXIT_SHED:
+    case NM_EXIT_OOM:
+    case NM_EXIT_KILLED:
+    case NM_EXIT_DRAINED:
+    case NM_EXIT_STOPPED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Formats a size such as "1.5 GB", as Hadoop prints it. */
 static void print_size(uint64_t bytes, char *buf, size_t size)
 {

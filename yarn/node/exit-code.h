@@ -21,6 +21,9 @@ int32_t nm_yarn_exit_code(const struct nm_container *c);
 /* Returns true if the command itself failed. The command's last output may then explain the failure. */
 bool nm_yarn_exit_is_failure(const struct nm_container *c);
 
+/* Returns true if nmd, a user or the cluster ended the container. */
+bool nm_yarn_exit_is_kill(const struct nm_container *c);
+
 /* Writes "[2026-11-23 12:00:00.000]" in local time, as Hadoop does. */
 void nm_yarn_put_time(uint64_t realtime_usec, FILE *out);
 /* Returns the diagnostics of the container, in the arena. They consist of one line per reason, each with the time of

@@ -13,9 +13,9 @@
 #include "util/macros.h"
 #include "util/parse.h"
 #include "util/utf8.h"
+#include "yarn/node/html.h"
 
 #define SHOWN_BYTES "-4096" /* default of the parameter start: the last 4096 bytes */
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define STARS_MORE 50 /* stars after the trailer in addition to its length, as in Hadoop */
 
 /* ---- parts -------------------------------------------------------------------------------- */
@@ -102,43 +102,6 @@ static size_t java_length(const char *name)
     return units;
 }
 
-/* Writes text into a page. Replaces bytes that aren't UTF-8. */
-static void put_html(FILE *f, const char *s)
-{
-    while (*s) {
-        size_t n = nm_utf8_size(s);
-
-        if (n == 0)
-            (void)fputs(REPLACEMENT, f);
-        else if (strchr("<>&\"'", *s))
-            (void)fprintf(f, "&#%d;", *s);
-        else
-            (void)fwrite(s, 1, n, f);
-        s += NM_MAX(n, (size_t)1);
-    }
-}
-
-/* Writes a segment of a path. Any byte can be written as an escape, so every file has an address. */
-static void put_segment(FILE *f, const char *s)
-{
-    for (; *s; s++)
-        if ((*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || strchr("-_.~", *s))
-            (void)fputc(*s, f);
-        else
-            (void)fprintf(f, "%%%02X", (unsigned)(unsigned char)*s);
-}
-
-static char *end_text(FILE *f, char **text)
-{
-    const bool failed = ferror(f) != 0;
-
-    if (fclose(f) != 0 || failed) {
-        free(*text);
-        return NULL;
-    }
-    return *text;
-}
-
 char *nm_yarn_log_segment(const char *name)
 {
     char *text = NULL;
@@ -147,8 +110,8 @@ char *nm_yarn_log_segment(const char *name)
 
     if (!f)
         return NULL;
-    put_segment(f, name);
-    return end_text(f, &text);
+    nm_yarn_put_segment(f, name);
+    return nm_yarn_end_text(f, &text);
 }
 
 /* ---- web services ------------------------------------------------------------------------- */
@@ -228,7 +191,7 @@ char *nm_yarn_log_after(const struct nm_yarn_log_text *t, const char *name)
     for (size_t i = 0; i < n_stars; i++)
         (void)fputc('*', f);
     (void)fputs("\n\n", f);
-    return end_text(f, &text);
+    return nm_yarn_end_text(f, &text);
 }
 
 /* ---- pages -------------------------------------------------------------------------------- */
@@ -236,10 +199,10 @@ char *nm_yarn_log_after(const struct nm_yarn_log_text *t, const char *name)
 static void begin_page(FILE *f, const char *container)
 {
     (void)fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Logs for ", f);
-    put_html(f, container);
+    nm_yarn_put_html(f, container);
     (void)fputs("</title>\n<style>body{font-family:sans-serif}h1{font-size:120%}</style>\n</head>\n<body>\n"
                 "<h1>Logs for ", f);
-    put_html(f, container);
+    nm_yarn_put_html(f, container);
     (void)fputs("</h1>\n", f);
 }
 
@@ -247,11 +210,11 @@ static void begin_page(FILE *f, const char *container)
 static void begin_link(FILE *f, const struct nm_yarn_log_text *t, const char *name, const char *start)
 {
     (void)fputs("<a href=\"/node/containerlogs/", f);
-    put_segment(f, t->container);
+    nm_yarn_put_segment(f, t->container);
     (void)fputc('/', f);
-    put_segment(f, t->owner);
+    nm_yarn_put_segment(f, t->owner);
     (void)fputc('/', f);
-    put_segment(f, name);
+    nm_yarn_put_segment(f, name);
     (void)fprintf(f, "/?start=%s\">", start);
 }
 
@@ -268,7 +231,7 @@ char *nm_yarn_log_page(const struct nm_yarn_log_text *t, const struct nm_yarn_lo
     for (size_t i = 0; files && i < files->n; i++) {
         (void)fputs("<p>\n", f);
         begin_link(f, t, files->all[i].name, SHOWN_BYTES);
-        put_html(f, files->all[i].name);
+        nm_yarn_put_html(f, files->all[i].name);
         (void)fprintf(f, " : Total file length is %" PRIu64 " bytes.</a>\n", files->all[i].size);
     }
     if (!files || files->n == 0)
@@ -276,7 +239,7 @@ char *nm_yarn_log_page(const struct nm_yarn_log_text *t, const struct nm_yarn_lo
     if (files && files->more)
         (void)fprintf(f, "<p>There are more files. The page has the first %zu that were found.</p>\n", files->n);
     (void)fputs("</body>\n</html>\n", f);
-    return end_text(f, &text);
+    return nm_yarn_end_text(f, &text);
 }
 
 char *nm_yarn_log_page_before(const struct nm_yarn_log_text *t, const char *name, const struct nm_yarn_log_file *f,
@@ -297,7 +260,7 @@ char *nm_yarn_log_page_before(const struct nm_yarn_log_text *t, const char *name
     (void)fputs("<pre>", out);
     /* A newline directly after <pre> is dropped by browsers. This one is in place of the file's own. */
     (void)fputc('\n', out);
-    return end_text(out, &text);
+    return nm_yarn_end_text(out, &text);
 }
 
 char *nm_yarn_log_page_message(const char *container, const char *message)
@@ -310,7 +273,7 @@ char *nm_yarn_log_page_message(const char *container, const char *message)
         return NULL;
     begin_page(f, container);
     (void)fputs("<p>", f);
-    put_html(f, message);
+    nm_yarn_put_html(f, message);
     (void)fputs("</p>\n</body>\n</html>\n", f);
-    return end_text(f, &text);
+    return nm_yarn_end_text(f, &text);
 }

@@ -38,6 +38,7 @@ void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, 
 {
     i->ended_early = true;
     complete(i, status, why);
+    nm_yarn_node_count_end(i->node, NULL, status);
 }
 
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why)
@@ -65,6 +66,7 @@ void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_contai
     if (i->reinit_messages && asprintf(&whole, "%s%s", i->reinit_messages, text ?: "") < 0)
         whole = NULL;
     complete(i, nm_yarn_exit_code(c), whole ?: text ?: "");
+    nm_yarn_node_count_end(n, c, i->exit_status);
     nm_arena_done(&arena);
     nm_yarn_launcher_end_container(n->p.launcher, i->app->submitter, i->app->text, i->text);
     if (i->app->ended)

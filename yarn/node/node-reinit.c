@@ -442,6 +442,7 @@ void nm_yarn_container_decide_at_end(struct nm_yarn_container *i, const struct n
 
     if (!i->record->before || !has_failed(c) || put_record(i, i->record->before, NULL, true, &problem) != 0)
         return;
+    i->node->counted.rolled_back++;
     add_message(i, "Container exited with a non-zero exit code %d.", code);
     add_message(i, "Container Re-init Auto Rolled-Back.");
 }

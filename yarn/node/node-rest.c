@@ -50,21 +50,40 @@ static const char *link_of(const struct nm_yarn_container *i, char *buf, size_t 
     return *n->host && len < (int)size ? buf : NULL;
 }
 
+/* Returns whether the viewer may see data of the application's user. The access lists of each application are examined
+ * only once for an answer, because applications choose the length of theirs. */
+static bool may_view(const struct nm_yarn_view_rights *rights, struct nm_yarn_app *a)
+{
+    if (!rights->with_users || !rights->may_view)
+        return rights->with_users;
+    if (a->view == NM_YARN_VIEW_UNKNOWN)
+        a->view = rights->may_view(rights->view_userdata, a->submitter, a->view_acl) ? NM_YARN_VIEW_ALLOWED
+                                                                                      : NM_YARN_VIEW_REFUSED;
+    return a->view == NM_YARN_VIEW_ALLOWED;
+}
+
+static void begin_views(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights)
+{
+    for (struct nm_yarn_app *a = n->containers.apps; a && rights->may_view; a = a->next)
+        a->view = NM_YARN_VIEW_UNKNOWN;
+}
+
 static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view_rights *rights, bool listed)
 {
     char link[LINK_SIZE];
+    const bool with_user = may_view(rights, i->app);
     const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
     const Hadoop__Resource *size = i->token->resource;
     const struct nm_yarn_rest_container shown = {
         .id = i->text,
         .state = state_of(i, c),
         .exit_code = i->completed ? i->exit_status : NM_YARN_INVALID,
-        .user = rights->with_users ? i->app->submitter : NULL,
-        .diagnostics = rights->with_users ? (i->completed ? i->diagnostics : i->reinit_messages) ?: "" : NULL,
+        .user = with_user ? i->app->submitter : NULL,
+        .diagnostics = with_user ? (i->completed ? i->diagnostics : i->reinit_messages) ?: "" : NULL,
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
         .opportunistic = nm_yarn_container_is_opportunistic(i, c),
-        .logs_link = rights->with_links ? link_of(i, link, sizeof link) : NULL,
+        .logs_link = with_user ? link_of(i, link, sizeof link) : NULL,
         .log_files = listed || !rights->with_log_files ? json_null() : files_of(i),
         .host = i->node->host,
         .port = i->node->port,
@@ -99,8 +118,10 @@ json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yar
 {
     json_t *list = json_array();
     bool more = false;
-    int r = list ? add_containers(n, rights, false, list, &more) : -ENOMEM;
+    int r;
 
+    begin_views(n, rights);
+    r = list ? add_containers(n, rights, false, list, &more) : -ENOMEM;
     if (r == 0)
         r = add_containers(n, rights, true, list, &more);
     if (r < 0) {
@@ -117,6 +138,7 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_vi
 
     if (!i || !sees(rights, i))
         return false;
+    begin_views(n, rights);
     *ret = json_pack("{s:o}", "container", show(i, rights, false));
     return true;
 }
@@ -159,7 +181,7 @@ static json_t *show_app(const struct nm_yarn_view_rights *rights, struct nm_yarn
 {
     json_t *ids = STEAL_PTR(a->listing) ?: json_array();
 
-    return nm_yarn_rest_application(a->text, state_of_app(a), rights->with_users ? a->submitter : NULL, ids);
+    return nm_yarn_rest_application(a->text, state_of_app(a), may_view(rights, a) ? a->submitter : NULL, ids);
 }
 
 json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights,
@@ -169,9 +191,10 @@ json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_y
     bool more = false;
     int r = list ? list_containers(n, rights) : -ENOMEM;
 
+    begin_views(n, rights);
     for (struct nm_yarn_app *a = n->containers.apps; a && r == 0 && !more; a = a->next) {
         if (!sees_app(rights, a) || (state && !nm_streq(state, state_of_app(a))) ||
-            (user && !nm_streq(user, a->submitter)))
+            (user && !(nm_streq(user, a->submitter) && may_view(rights, a))))
             continue;
         if (json_array_size(list) >= NM_YARN_LIST_MAX)
             more = true;
@@ -194,6 +217,7 @@ bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_
 
     if (!a)
         return false;
+    begin_views(n, rights);
     if (list_containers(n, rights) < 0) {
         *ret = NULL;
         found = true;

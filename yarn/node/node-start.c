@@ -363,6 +363,7 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
     r = nm_yarn_node_add(n, (struct nm_bytes){data, blob.bytes}, &i);
     if (r < 0)
         return r;
+    n->counted.launched++;
     if (p->status == 0)
         submit_and_prepare(i, &blob);
     else

@@ -53,6 +53,7 @@ struct nm_yarn_node {
     size_t next_recent;
     struct nm_yarn_application_id ended[NM_YARN_ENDED_APPS_MAX];
     size_t next_ended;
+    struct nm_yarn_node_figures counted; /* only the members that are counted since the start of nmd */
 };
 
 /* The caller's identity that the node uses in calls of the manager. It has all rights on the containers of this
@@ -128,6 +129,14 @@ enum nm_yarn_lack {
  * frees, or NULL if memory ran out. */
 enum nm_yarn_lack nm_yarn_node_find_lack(const struct nm_yarn_node *n, const Hadoop__ContainerTokenIdentifier *token,
                                          char **ret_why);
+
+/* ---- node-figures.c ---- */
+/* Count a change of a container for nm_yarn_node_get_figures(). c: the manager's container, or NULL if the container
+ * ended early. */
+void nm_yarn_node_count_start(struct nm_yarn_node *n, const struct nm_container *c);
+void nm_yarn_node_count_end(struct nm_yarn_node *n, const struct nm_container *c, int32_t status);
+/* Drops the counts of the containers of an earlier nmd, and counts those that haven't ended as launched. */
+void nm_yarn_node_begin_counts(struct nm_yarn_node *n);
 
 /* ---- node-start.c ---- */
 /* Refuses a context that requires a runtime other than the default one. */

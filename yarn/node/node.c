@@ -29,6 +29,8 @@ static void on_event(const struct nm_event *e, void *userdata)
         nm_yarn_container_prepare_reinit(i);
     else if (e->to == NM_RUNNING)
         i->reinit_pending = false;
+    if (e->to == NM_RUNNING && e->from == NM_SCHEDULED)
+        nm_yarn_node_count_start(n, e->container);
 }
 
 static void on_end(const struct nm_container *c, void *userdata)
@@ -225,6 +227,7 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
         r = nm_yarn_app_store_ends(&n->app_store, adopt_early, n);
     if (r < 0)
         return r;
+    nm_yarn_node_begin_counts(n);
     nm_manager_set_end_callback(n->p.manager, NM_YARN_OWNER, on_end, n);
     *ret = STEAL_PTR(n);
     return 0;

@@ -23,6 +23,7 @@
 #include "yarn/containers.pb-c.h"
 #include "yarn/exceptions.h"
 #include "yarn/ids.h"
+#include "yarn/launch/rate.h"
 #include "yarn/tracker.pb-c.h"
 
 #define NM_YARN_OWNER "yarn"
@@ -136,12 +137,14 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 /* ---- queries ------------------------------------------------------------------------------------------------ */
 
 /* The rights of a viewer. all: the viewer may see every container; otherwise the containers that may_see() accepts.
- * with_users: the viewer may see the users and the diagnostics of containers. with_links: the viewer gets the address
- * of the containers' logs, which contains the user. with_log_files: the viewer may see the names of log files. */
+ * with_users: the viewer may see the data of users, if may_view() accepts the application or is NULL: the user and the
+ * diagnostics of containers, and the address of their logs, which contains the user. with_log_files: the viewer may
+ * see the names of log files. */
 struct nm_yarn_view_rights {
-    bool all, with_users, with_links, with_log_files;
+    bool all, with_users, with_log_files;
     bool (*may_see)(void *userdata, const char *container);
-    void *userdata;
+    bool (*may_view)(void *view_userdata, const char *submitter, const char *view_acl);
+    void *userdata, *view_userdata;
 };
 /* Return new references in the format of a NodeManager's web services (rest.h). NULL: no memory. A list has at most
  * NM_YARN_LIST_MAX items. Items that haven't ended come first. A member states whether items are left out. state, user:
@@ -164,6 +167,20 @@ struct nm_yarn_log_owner {
 };
 /* Returns data about the logs of the container. The text of its id must be valid (rest.h). */
 void nm_yarn_node_find_log_owner(struct nm_yarn_node *n, const char *container, struct nm_yarn_log_owner *ret);
+
+/* Figures for monitoring, with the meaning of Hadoop's NodeManagerMetrics. */
+struct nm_yarn_node_figures {
+    /* Containers since nmd was started. `launched` also counts containers that nmd found running at its start. */
+    uint64_t launched, succeeded, failed, killed, rolled_back;
+    struct nm_yarn_rate launch; /* time from the admission of a container to its running command */
+    /* Containers that haven't ended. A paused container also counts as running. */
+    uint32_t n_applications, n, initing, reiniting, running, paused;
+    uint32_t queued_guaranteed, queued_opportunistic, started_opportunistic;
+    int64_t memory_mib, vcores, opportunistic_memory_mib, opportunistic_vcores; /* what containers requested;
+                                                                        opportunistic: only those that have started */
+    uint64_t used_bytes, swapped_bytes, cpu_millicores; /* measured use */
+};
+void nm_yarn_node_get_figures(const struct nm_yarn_node *n, struct nm_yarn_node_figures *ret);
 
 /* What further containers the node would take. Memory is in MiB. */
 struct nm_yarn_node_room {

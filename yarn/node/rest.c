@@ -33,7 +33,7 @@ json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n)
         "healthReport", text_of(n->report), "totalVmemAllocatedContainersMB", (json_int_t)n->virtual_mib,
         "totalPmemAllocatedContainersMB", (json_int_t)n->memory_mib, "totalVCoresAllocatedContainers", n->vcores,
         "vmemCheckEnabled", 0, "pmemCheckEnabled", n->limits_memory, "lastNodeUpdateTime", (json_int_t)n->reported_msec,
-        "resourceTypes", "memory-mb (unit=Mi), vcores", "nodeHealthy", n->healthy, "nodeManagerVersion",
+        "resourceTypes", n->resource_types, "nodeHealthy", n->healthy, "nodeManagerVersion",
         n->yarn_version, "nodeManagerBuildVersion", n->version, "nodeManagerVersionBuiltOn", "hadoopVersion",
         n->yarn_version, "hadoopBuildVersion", n->version, "hadoopVersionBuiltOn", "id", node_id(n->host, n->port),
         "nodeHostName", n->host, "nmStartupTime", (json_int_t)n->started_msec);

@@ -21,6 +21,7 @@ struct nm_yarn_rest_node {
     int64_t memory_mib, virtual_mib; /* the node's capacity for containers: memory, and memory with swap */
     int32_t vcores;
     bool limits_memory;       /* the memory of each container is limited; its address space never is */
+    const char *resource_types; /* names with units: "memory-mb (unit=Mi), vcores" */
     const char *yarn_version; /* the version of Hadoop whose behaviour nmd implements */
     const char *version;      /* nmd's version */
 };
