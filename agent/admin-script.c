@@ -26,6 +26,7 @@
 #include "util/inherited.h"
 
 #define ARGS_MAX 64u
+#define PIPE_SIZE (64u << 10)
 
 struct nm_admin_script {
     nm_admin_script_cb_t cb;
@@ -34,7 +35,7 @@ struct nm_admin_script {
     pid_t pid; /* pid of the script, also the number of its process group; 0 when reaped */
     int pidfd, output_fd;
     sd_event_source *exit_source, *output_source, *timer_source;
-    size_t n_read;
+    size_t n_read, output_max;
     char line[NM_ADMIN_SCRIPT_LINE_MAX + 1];
     size_t line_len; /* length of the current line; the rest of a longer line is dropped */
     struct nm_script_verdict verdict;
@@ -78,12 +79,12 @@ static void close_output(struct nm_admin_script *s)
     s->output_fd = nm_close(s->output_fd);
 }
 
-/* Reads the available output. */
+/* Reads the available output, but in one turn of the event loop no more than a pipe holds. */
 static void read_output(struct nm_admin_script *s)
 {
     char buf[4096];
 
-    while (s->output_fd >= 0) {
+    for (unsigned i = 0; s->output_fd >= 0 && i <= PIPE_SIZE / sizeof buf; i++) {
         ssize_t n = read(s->output_fd, buf, sizeof buf);
         if (n < 0 && errno == EINTR)
             continue;
@@ -93,7 +94,7 @@ static void read_output(struct nm_admin_script *s)
             take_output(s, buf, (size_t)n);
             s->n_read += (size_t)n;
         }
-        s->verdict.is_cut = s->n_read >= NM_ADMIN_SCRIPT_OUTPUT_MAX;
+        s->verdict.is_cut = s->n_read >= s->output_max;
         if (n <= 0 || s->verdict.is_cut)
             close_output(s);
     }
@@ -271,6 +272,30 @@ static int spawn(const char *path, char *const *args, int output, pid_t *ret_pid
     return 0;
 }
 
+/* Runs the function in a child, in a process group of its own, as a script does. */
+static int spawn_function(const struct nm_admin_script_params *p, int output, pid_t *ret_pid)
+{
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    FILE *f;
+    int status;
+
+    if (pid < 0)
+        return -errno;
+    if (pid > 0) {
+        *ret_pid = pid;
+        return 0;
+    }
+    nm_inherited_end_with(parent);
+    nm_inherited_reset_signals();
+    (void)setsid();
+    if (dup2(output, STDOUT_FILENO) < 0 || !(f = fdopen(STDOUT_FILENO, "w")))
+        _exit(EXIT_FAILURE);
+    closefrom(STDERR_FILENO + 1);
+    status = p->function(f, p->userdata);
+    _exit(fflush(f) == 0 ? status : EXIT_FAILURE);
+}
+
 static int watch(struct nm_admin_script *s, sd_event *event, uint64_t timeout_usec)
 {
     int r = sd_event_add_io(event, &s->output_source, s->output_fd, EPOLLIN, on_output, s);
@@ -303,16 +328,17 @@ int nm_admin_script_new(sd_event *event, const struct nm_admin_script_params *p,
     _cleanup_close_ int write_fd = -EBADF;
     int fds[2], r;
 
-    assert(event && p->path && p->timeout_usec > 0);
+    assert(event && !p->path == !!p->function && p->timeout_usec > 0);
     if (!s)
         return -ENOMEM;
     s->pidfd = s->output_fd = -EBADF;
-    r = nm_admin_script_check(p->path);
+    r = p->path ? nm_admin_script_check(p->path) : 0;
     if (r < 0)
         return r;
     s->cb = p->cb;
     s->line_cb = p->line_cb;
     s->userdata = p->userdata;
+    s->output_max = p->output_max ?: NM_ADMIN_SCRIPT_OUTPUT_MAX;
     s->verdict.exit_code = -1;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return -errno;
@@ -321,7 +347,7 @@ int nm_admin_script_new(sd_event *event, const struct nm_admin_script_params *p,
     /* Set O_NONBLOCK only at nmd's end of the pipe, because the script's own writes must not return EAGAIN. */
     if (fcntl(s->output_fd, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
-    r = spawn(p->path, p->args, write_fd, &s->pid);
+    r = p->path ? spawn(p->path, p->args, write_fd, &s->pid) : spawn_function(p, write_fd, &s->pid);
     if (r < 0)
         return r;
     s->pidfd = pidfd_open(s->pid, 0);

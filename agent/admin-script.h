@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* One run of a script of the operator, supervised by the event loop: the health script, or a script that prints the
- * labels of the node. */
+/* One run of a program of the operator, supervised by the event loop: the health script, a script that prints the
+ * labels of the node, or nvidia-smi. Or one run of a function of nmd that may block, in a child process. */
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <systemd/sd-event.h>
 
 #include "util/macros.h"
@@ -13,7 +14,7 @@
 struct nm_script_verdict {
     bool timed_out;
     bool has_ended; /* false: the script's process still exists after the time-out */
-    bool is_cut;    /* the output reached NM_ADMIN_SCRIPT_OUTPUT_MAX, so its end may be missing */
+    bool is_cut;    /* the output reached its limit, so its end may be missing */
     /* the first line that begins with ERROR, shortened, in printable ASCII; "" if there is no such line */
     char error[128];
     int exit_code;   /* -1 when a signal ended the script or the script timed out */
@@ -32,9 +33,13 @@ struct nm_admin_script;
 typedef void (*nm_admin_script_cb_t)(const struct nm_script_verdict *v, void *userdata);
 
 struct nm_admin_script_params {
-    const char *path;   /* absolute */
+    const char *path;   /* absolute; NULL: `function` runs instead of a program */
+    /* Runs in the child, with the pipe as its standard output. Returns the exit status. It must not use the event
+     * loop. */
+    int (*function)(FILE *out, void *userdata);
     char *const *args;  /* the arguments after the path, terminated by NULL; a NULL pointer means no arguments */
     uint64_t timeout_usec;
+    size_t output_max;  /* limit of the output in bytes; 0: NM_ADMIN_SCRIPT_OUTPUT_MAX */
     nm_admin_script_cb_t cb;
     /* Called for each line of the output, without its newline; may be NULL. The line is foreign text, without NUL. */
     void (*line_cb)(const char *line, void *userdata);

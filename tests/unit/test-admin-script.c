@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,48 @@ static void test_the_lines_of_the_output(void **state)
     assert_string_equal(lines_of_script, "[\tone\001?\r][][last]");
     run_with_args(f, "printf '%02000d\\n' 1", NULL);
     assert_int_equal(strlen(lines_of_script), NM_ADMIN_SCRIPT_LINE_MAX + 2);
+}
+
+static int print_lines(FILE *out, void *userdata)
+{
+    const struct health_fixture *f = userdata;
+
+    if (f->n_changes > 0) /* more than a pipe holds, and more than the limit */
+        for (unsigned i = 0; i < 100000; i++)
+            fprintf(out, "%09u\n", i);
+    fprintf(out, "a line\n%s", fcntl(STDERR_FILENO + 1, F_GETFD) < 0 ? "no descriptors" : "a descriptor");
+    return 7;
+}
+
+/* A function runs in a child as a script does: with its output, its limit and its exit status. */
+static void test_a_function_runs_in_a_child(void **state)
+{
+    struct health_fixture *f = *state;
+    struct nm_admin_script_params p = {.function = print_lines, .timeout_usec = DEADLINE_USEC, .cb = on_verdict,
+                                       .line_cb = on_line, .userdata = f};
+    struct nm_admin_script *s = NULL;
+
+    lines_of_script[0] = '\0';
+    assert_int_equal(nm_admin_script_new(f->event, &p, &s), 0);
+    RUN_UNTIL(f, f->n_verdicts > 0);
+    assert_string_equal(lines_of_script, "[a line][no descriptors]");
+    assert_int_equal(f->verdict.exit_code, 7);
+    assert_false(f->verdict.is_cut);
+    s = nm_admin_script_free(s);
+    f->n_verdicts = 0;
+    f->n_changes = 1;
+    p.line_cb = NULL;
+    assert_int_equal(nm_admin_script_new(f->event, &p, &s), 0);
+    RUN_UNTIL(f, f->n_verdicts > 0);
+    assert_true(f->verdict.is_cut);
+    s = nm_admin_script_free(s);
+    f->n_verdicts = 0;
+    p.output_max = 2 << 20;
+    assert_int_equal(nm_admin_script_new(f->event, &p, &s), 0);
+    RUN_UNTIL(f, f->n_verdicts > 0);
+    assert_false(f->verdict.is_cut);
+    assert_int_equal(f->verdict.exit_code, 7);
+    nm_admin_script_free(s);
 }
 
 static void test_too_many_arguments(void **state)
@@ -326,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_the_output_of_the_script_decides_the_health),
         TEST(test_the_lines_of_the_output),
+        TEST(test_a_function_runs_in_a_child),
         TEST(test_too_many_arguments),
         TEST(test_a_long_error_of_a_script_is_shortened),
         TEST(test_endless_output_of_a_script_is_read_to_a_limit),

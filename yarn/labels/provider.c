@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See provider.h. One timer starts the runs. A run of a script collects its lines in `output`, which becomes the set
- * when the script has ended well. */
+ * when the script has ended well. The files are read by a child process, because they may be large or on a slow file
+ * system. The child prints the set in the format of a script. */
 
 #include "yarn/labels/provider.h"
 
@@ -15,6 +16,8 @@
 /* Shortest time between two runs, so that a mistaken interval doesn't keep the node busy. */
 #define INTERVAL_MIN_USEC NM_USEC_PER_SEC
 #define TROUBLE_SIZE 300
+#define FAILED "failed: " /* begins the line of a child that can't read the files */
+#define READ_TIMEOUT_USEC (60 * NM_USEC_PER_SEC)
 
 struct nm_yarn_provider {
     enum nm_yarn_descriptor_kind kind;
@@ -143,11 +146,23 @@ nm_printf(2, 3) static void fail_run(struct nm_yarn_provider *p, const char *for
     end_run(p, NULL, nm_yarn_conf_printable(text, clean, sizeof clean));
 }
 
+/* Keeps the child's reason why it can't read the files. */
+static void keep_reason(struct nm_yarn_provider *p, const char *reason)
+{
+    p->is_invalid = true;
+    free(p->invalid);
+    p->invalid = strdup(reason);
+}
+
 static void on_line(const char *line, void *userdata)
 {
     struct nm_yarn_provider *p = userdata;
 
-    if (!p->is_invalid)
+    if (p->is_invalid)
+        return;
+    if (!p->of_script && strncmp(line, FAILED, strlen(FAILED)) == 0)
+        keep_reason(p, line + strlen(FAILED));
+    else
         p->is_invalid = nm_yarn_descriptors_add_line(p->kind, line, &p->output, &p->invalid) < 0;
 }
 
@@ -158,44 +173,63 @@ static void begin_output(struct nm_yarn_provider *p)
     p->is_invalid = false;
 }
 
+/* Returns the subject of messages about a run. */
+static const char *subject(const struct nm_yarn_provider *p, char *buf, size_t size)
+{
+    if (p->of_script)
+        (void)snprintf(buf, size, "the script %s", p->settings->script);
+    else
+        (void)snprintf(buf, size, "the child process that reads the cluster's files");
+    return buf;
+}
+
 static void on_verdict(const struct nm_script_verdict *v, void *userdata)
 {
     struct nm_yarn_provider *p = userdata;
+    char buf[TROUBLE_SIZE];
+    const char *who = subject(p, buf, sizeof buf);
 
     if (v->timed_out) {
         if (!v->has_ended)
-            fail_run(p, "the script %s did not end in time", p->settings->script);
+            fail_run(p, "%s did not end in time", who);
         return;
     }
     if (v->is_cut)
-        fail_run(p, "the script %s prints more than %u KiB", p->settings->script, NM_ADMIN_SCRIPT_OUTPUT_MAX / 1024);
+        fail_run(p, "%s prints more than %u KiB", who, NM_ADMIN_SCRIPT_OUTPUT_MAX / 1024);
+    else if (!p->of_script && p->is_invalid)
+        fail_run(p, "%s", p->invalid ?: strerror(ENOMEM));
     else if (v->exit_signal)
-        fail_run(p, "the script %s was killed by signal %d", p->settings->script, v->exit_signal);
+        fail_run(p, "%s was killed by signal %d", who, v->exit_signal);
     else if (v->exit_code != 0)
-        fail_run(p, "the script %s exited with status %d", p->settings->script, v->exit_code);
+        fail_run(p, "%s exited with status %d", who, v->exit_code);
     else if (p->is_invalid || nm_yarn_descriptors_finish(p->kind, &p->output, &p->invalid) < 0)
-        fail_run(p, "the output of the script %s is invalid: %s", p->settings->script, p->invalid ?: strerror(ENOMEM));
+        fail_run(p, "the output of %s is invalid: %s", who, p->invalid ?: strerror(ENOMEM));
     else
         end_run(p, &p->output, "");
     begin_output(p);
 }
 
-static void run_script(struct nm_yarn_provider *p)
+/* Starts the script or the child. */
+static void run(struct nm_yarn_provider *p, const struct nm_admin_script_params *params)
 {
-    const struct nm_admin_script_params params = {
-        .path = p->settings->script, .args = p->settings->script_args,
-        .timeout_usec = (uint64_t)p->settings->timeout_msec * NM_USEC_PER_MSEC, .cb = on_verdict, .line_cb = on_line,
-        .userdata = p};
+    char buf[TROUBLE_SIZE];
     int r;
 
     if (p->script && nm_admin_script_is_running(p->script))
         return;
     p->script = nm_admin_script_free(p->script);
     begin_output(p);
-    r = nm_admin_script_new(p->event, &params, &p->script);
+    r = nm_admin_script_new(p->event, params, &p->script);
     if (r < 0)
-        fail_run(p, "the script %s can't be run: %s", p->settings->script,
+        fail_run(p, "%s can't be run: %s", subject(p, buf, sizeof buf),
                  r == -EPERM ? "users other than root can change it" : strerror(-r));
+}
+
+static void run_script(struct nm_yarn_provider *p)
+{
+    run(p, &(struct nm_admin_script_params){.path = p->settings->script, .args = p->settings->script_args,
+                                            .timeout_usec = (uint64_t)p->settings->timeout_msec * NM_USEC_PER_MSEC,
+                                            .cb = on_verdict, .line_cb = on_line, .userdata = p});
 }
 
 static void take_value(struct nm_yarn_provider *p, const char *text)
@@ -211,12 +245,45 @@ static void take_value(struct nm_yarn_provider *p, const char *text)
     nm_yarn_descriptors_done(&set);
 }
 
-/* Reads the property again, as Hadoop's NodeManager does, so that a change of the file needs no restart. Other
- * properties keep their values. While an administrator replaces a file, the file may be missing. Its properties then
- * have their defaults, and the default of the set is the empty set. So a set only counts if the files still name the
- * provider. */
-static void read_again(struct nm_yarn_provider *p)
+/* Prints a set in the format of a script. */
+static void print_set(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_descriptors *set, FILE *out)
 {
+    for (size_t i = 0; i < set->n; i++) {
+        if (kind == NM_YARN_LABEL)
+            fprintf(out, "NODE_PARTITION:%s\n", set->items[i].name);
+        else
+            fprintf(out, "NODE_ATTRIBUTE:%s,STRING,%s\n", set->items[i].name, set->items[i].value);
+    }
+}
+
+static int fail_read(FILE *out, const char *text)
+{
+    char clean[TROUBLE_SIZE];
+
+    fprintf(out, FAILED "%s\n", nm_yarn_conf_printable(text, clean, sizeof clean));
+    return EXIT_FAILURE;
+}
+
+static int print_value(const struct nm_yarn_provider *p, const char *text, FILE *out)
+{
+    struct nm_yarn_descriptors set = {};
+    _cleanup_free_ char *why = NULL, *sentence = NULL;
+    int r = nm_yarn_descriptors_read(p->kind, text, &set, &why);
+
+    if (r < 0) {
+        sentence = nm_strdup_printf("%s: %s", names[p->kind].value, why ?: strerror(-r));
+        return fail_read(out, sentence ?: strerror(ENOMEM));
+    }
+    print_set(p->kind, &set, out);
+    nm_yarn_descriptors_done(&set);
+    return EXIT_SUCCESS;
+}
+
+/* Runs in the child. While an administrator replaces a file, the file may be missing. Its properties then have their
+ * defaults, and the default of the set is the empty set. So a set only counts if the files still name the provider. */
+static int read_files(FILE *out, void *userdata)
+{
+    const struct nm_yarn_provider *p = userdata;
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     _cleanup_free_ char *message = NULL, *text = NULL;
@@ -227,11 +294,20 @@ static void read_again(struct nm_yarn_provider *p)
     if (r == 0 && !refusals.text)
         r = nm_yarn_conf_expand_or_report(c, names[p->kind].value, &text, &message);
     if (r < 0 || refusals.text)
-        fail_run(p, "%s", message ?: refusals.text ?: strerror(-r));
-    else if (!nm_yarn_conf_find(c, names[p->kind].provider)->file)
-        fail_run(p, "the cluster's files no longer set %s", names[p->kind].provider);
-    else
-        take_value(p, text);
+        return fail_read(out, message ?: refusals.text ?: strerror(-r));
+    if (!nm_yarn_conf_find(c, names[p->kind].provider)->file) {
+        message = nm_strdup_printf("the cluster's files no longer set %s", names[p->kind].provider);
+        return fail_read(out, message ?: strerror(ENOMEM));
+    }
+    return print_value(p, text, out);
+}
+
+/* Reads the property again, as Hadoop's NodeManager does, so that a change of the file needs no restart. Other
+ * properties keep their values. */
+static void read_again(struct nm_yarn_provider *p)
+{
+    run(p, &(struct nm_admin_script_params){.function = read_files, .timeout_usec = READ_TIMEOUT_USEC, .cb = on_verdict,
+                                            .line_cb = on_line, .userdata = p});
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)

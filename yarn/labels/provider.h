@@ -4,7 +4,7 @@
 /*
  * A provider of the node's labels or attributes, as Hadoop calls it: a property of the cluster's files ("config"), or a
  * script of the operator ("script"). Both are read at an interval. The script runs as the health script does
- * (agent/admin-script.h), also as nmd's own user.
+ * (agent/admin-script.h), also as nmd's own user. A child process reads the files.
  *
  * If a set can't be read, the provider keeps the former set and reports the reason. A script that times out, that ends
  * with another status than 0, that prints too much or that prints an invalid line has no set. Hadoop's NodeManager
