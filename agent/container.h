@@ -59,6 +59,7 @@ struct nm_container {
     bool log_measured;
     char progress[96];           /* LOCALIZING: the owner's progress in a few words; not journalled */
     char message[160];           /* a further sentence about the container's end, or "" */
+    struct nm_cgroup_devices devices; /* set by the owner; not journalled */
 };
 
 int nm_container_new(struct nm_container **ret);

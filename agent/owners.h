@@ -59,6 +59,14 @@ int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id,
 int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
                               struct nm_problem *ret_problem);
 
+/* Sets the GPUs that the container may use: of the character devices with this major number, those whose minor numbers
+ * are bits of the mask (struct nm_cgroup_devices). The rule applies from the next start of the container, and is not
+ * journalled: after a restart of nmd, the owner must set it again before the event loop runs. */
+int nm_manager_set_devices(struct nm_manager *m, const char *owner, const char *id, uint32_t major, uint64_t minors,
+                           struct nm_problem *ret_problem);
+/* Returns whether nmd can enforce such rules. If not, they have no effect. */
+bool nm_manager_restricts_devices(const struct nm_manager *m);
+
 /* Gives a container that is NEW or LOCALIZING another working directory, log_dir (both as in nm_submit) and blob,
  * because the former directory can't be used. The new values are journalled. */
 struct nm_move {

@@ -410,6 +410,7 @@ static int connect_for(const struct nm_backend_host *host, struct nm_systemd **r
         return -ENOMEM;
     s->event = sd_event_ref(host->event);
     s->base.user_manager = geteuid() != 0;
+    s->base.restricts_devices = !s->base.user_manager; /* only root may load the BPF program that filters devices */
     s->base.reports_stops = true;
     r = nm_backend_init(&s->base, &systemd_ops, host->slice);
     if (r < 0)

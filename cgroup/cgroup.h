@@ -47,6 +47,18 @@ enum nm_cgroup_feature {
 /* Returns the name of a feature: "memory limits", "cpu weight", ... */
 const char *nm_cgroup_feature_name(enum nm_cgroup_feature f);
 
+#define NM_CGROUP_MINORS 64u /* number of bits of nm_cgroup_devices.minors */
+
+/* The GPUs that a container may use: character devices of one major number, of which only the minor numbers in the mask
+ * are accessible, and the control devices of NVIDIA's driver (nvidia-modeset 254, nvidiactl 255). Devices of all other
+ * major numbers remain accessible. The rule is set when the cgroup is created, and only by a backend with
+ * nm_cgroup_backend.restricts_devices. */
+struct nm_cgroup_devices {
+    bool restricts; /* false: all devices are accessible, and the other members have no meaning */
+    uint32_t major;
+    uint64_t minors; /* mask of the accessible minor numbers */
+};
+
 /* The limits of one container, in the terms of the kernel's files. */
 struct nm_cgroup_limits {
     uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
@@ -61,6 +73,7 @@ struct nm_cgroup_limits {
     uint32_t io_weight; /* 1 .. 100; 0: leave unchanged */
     /* the kernel's OOM killer kills all processes of the container together */
     bool oom_group;
+    struct nm_cgroup_devices devices; /* only create() uses it */
 };
 
 #define NM_CGROUP_LIMITS_NONE \
@@ -271,6 +284,7 @@ struct nm_cgroup_backend {
     int slice_fd;       /* -EBADF until the slice exists */
     int net_priority_fd; /* descriptor of the BPF program for NM_CGROUP_NET_PRIORITY */
     bool user_manager;  /* systemd --user instead of the system manager */
+    bool restricts_devices; /* create() applies nm_cgroup_limits.devices */
     bool feature[NM_CGROUP_FEATURE_COUNT];
     /* reason for a missing feature in plain words, or NULL */
     const char *missing[NM_CGROUP_FEATURE_COUNT];

@@ -8,6 +8,7 @@ libnm_cgroup_a_SOURCES = \
 	%D%/backend-fake.c %D%/backend-fake.h \
 	%D%/backend-systemd.c \
 	%D%/cgroup.c %D%/cgroup.h \
+	%D%/devices.c %D%/devices.h \
 	%D%/drift.c \
 	%D%/events.c \
 	%D%/kill.c \

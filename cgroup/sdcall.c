@@ -8,9 +8,14 @@
 #include "cgroup/sdcall.h"
 
 #include <assert.h>
+#include <fcntl.h>
 
+#include "cgroup/devices.h"
 #include "cgroup/limits.h"
 #include "cgroup/sdbus.h"
+#include "util/fileio.h"
+
+#define PROC_DEVICES_MAX (16u << 10)
 
 static int append_string(sd_bus_message *m, const char *name, const char *value)
 {
@@ -100,6 +105,36 @@ static int new_call(sd_bus *bus, const char *method, sd_bus_message **ret)
                                           method);
 }
 
+static int append_device(void *userdata, const char *device, const char *permissions)
+{
+    return sd_bus_message_append(userdata, "(ss)", device, permissions);
+}
+
+/* Appends the list of accessible devices. The policy "closed" denies all devices that are not in the list, except
+ * /dev/null and similar ones. */
+static int append_devices(sd_bus_message *m, const struct nm_cgroup_devices *d)
+{
+    char drivers[PROC_DEVICES_MAX];
+    size_t size;
+    int r = nm_read_file_at(AT_FDCWD, "/proc/devices", drivers, sizeof drivers, &size);
+
+    if (r >= 0)
+        r = append_string(m, "DevicePolicy", "closed");
+    if (r >= 0)
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_STRUCT, "sv");
+    if (r >= 0)
+        r = sd_bus_message_append(m, "s", "DeviceAllow");
+    if (r >= 0)
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_VARIANT, "a(ss)");
+    if (r >= 0)
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "(ss)");
+    if (r >= 0)
+        r = nm_devices_list(d, drivers, append_device, m);
+    for (unsigned i = 0; r >= 0 && i < 3; i++)
+        r = sd_bus_message_close_container(m);
+    return r;
+}
+
 static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
                         const struct nm_sdcall_properties *properties)
 {
@@ -119,6 +154,8 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
         r = append_string(m, "OOMPolicy", "continue");
     if (r >= 0)
         r = append_limits(m, scope->limits, properties);
+    if (r >= 0 && scope->limits->devices.restricts)
+        r = append_devices(m, &scope->limits->devices);
     return r;
 }
 

@@ -36,6 +36,7 @@ struct nm_cgroup_limits nm_cgroup_limits_for_container(const struct nm_manager *
     limits.oom_group = true;
     limits.io_weight = GUARANTEED_IO_WEIGHT;
     limits.pids_max = m->tasks.container;
+    limits.devices = c->devices;
     if (v->type == NM_OPPORTUNISTIC) {
         limits.cpu_idle = true;
         limits.io_weight = OPPORTUNISTIC_IO_WEIGHT;

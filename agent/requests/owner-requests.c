@@ -121,6 +121,22 @@ int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id,
     return nm_manager_change(m, owner, id, &(struct nm_change){.blob = blob}, ret_problem);
 }
 
+int nm_manager_set_devices(struct nm_manager *m, const char *owner, const char *id, uint32_t major, uint64_t minors,
+                           struct nm_problem *ret_problem)
+{
+    struct nm_live_container *l = find_live(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    l->c->devices = (struct nm_cgroup_devices){.restricts = true, .major = major, .minors = minors};
+    return 0;
+}
+
+bool nm_manager_restricts_devices(const struct nm_manager *m)
+{
+    return m->backend->restricts_devices;
+}
+
 static struct nm_live_container *find_in_preparation(struct nm_manager *m, const char *owner, const char *id,
                                                      struct nm_problem *p)
 {

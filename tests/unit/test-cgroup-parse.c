@@ -13,6 +13,7 @@
 #include "cgroup/attr.h"
 #include "cgroup/backend.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/devices.h"
 #include "cgroup/limits.h"
 #include "tests/unit/fake-tree.h"
 
@@ -396,6 +397,53 @@ static void test_leftover_processes_are_named(void **state)
     }
 }
 
+struct devices {
+    char text[8000];
+    unsigned n;
+};
+
+static int put_device(void *userdata, const char *device, const char *permissions)
+{
+    struct devices *d = userdata;
+
+    assert_string_equal(permissions, "rwm");
+    d->n++;
+    (void)snprintf(d->text + strlen(d->text), sizeof d->text - strlen(d->text), " %s", device);
+    return 1;
+}
+
+static int fail_device(void *userdata, const char *device, const char *permissions)
+{
+    (void)device, (void)permissions;
+    return --*(int *)userdata < 0 ? -ENOMEM : 0;
+}
+
+static void test_the_list_of_devices_has_all_but_the_other_gpus(void **state)
+{
+    static const char drivers[] = "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n509 nvidia-uvm\n600 x\n"
+                                  "\nBlock devices:\n  8 sd\n";
+    const struct nm_cgroup_devices rule = {.restricts = true, .major = 195, .minors = UINT64_C(1) << 63 | 1};
+    struct devices d = {};
+
+    (void)state;
+    assert_int_equal(nm_devices_list(&rule, drivers, put_device, &d), 0);
+    assert_int_equal(strncmp(d.text, " block-* char-1 char-234 ", 25), 0);
+    assert_non_null(strstr(d.text, " char-509 "));
+    assert_null(strstr(d.text, " char-8 ")); /* a number of a block device */
+    assert_null(strstr(d.text, " char-600 "));
+    assert_null(strstr(d.text, "char-195"));
+    assert_non_null(strstr(d.text, " char-511 /dev/char/195:0 /dev/char/195:63 /dev/char/195:254 /dev/char/195:255"));
+    assert_int_equal(d.n, 1 + 1 + 21 + 128 + 4);
+    for (int i = 0; i < (int)d.n; i++) {
+        int left = i;
+
+        assert_int_equal(nm_devices_list(&rule, drivers, fail_device, &left), -ENOMEM);
+    }
+    d = (struct devices){};
+    assert_int_equal(nm_devices_list(&rule, "", put_device, &d), 0);
+    assert_non_null(strstr(d.text, " block-* char-234 "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +459,7 @@ int main(void)
         cmocka_unit_test(test_leftover_processes_are_named),
         cmocka_unit_test(test_errors_of_the_cgroup_file_system_are_explained),
         cmocka_unit_test(test_names_of_scopes_are_escaped),
+        cmocka_unit_test(test_the_list_of_devices_has_all_but_the_other_gpus),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
