@@ -39,6 +39,11 @@ int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
                           (const char *)context->tokens.data);
 }
 
+bool nm_yarn_node_must_wait(const struct nm_yarn_node *n, uint64_t memory_bytes)
+{
+    return n->must_wait_bytes > 0 && memory_bytes >= n->must_wait_bytes;
+}
+
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                         const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
 {

@@ -253,6 +253,30 @@ static void test_a_refused_start_can_be_repeated_with_the_same_token(void **stat
     tear_down(&w);
 }
 
+/* A call without room for its containers must be repeated as a whole, and uses up no token. */
+static void test_a_call_waits_for_the_containers_of_a_lost_node(void **state)
+{
+    struct tokens_id caller, a;
+    struct starts s;
+    struct cm_fixture w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    connect_as(&w, &caller, &w.keys.nm.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.keys.container.current));
+    w.node.must_wait_bytes = (uint64_t)a.resource.memory * NM_MIB;
+    assert_null(start(&w, &s));
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_NOT_YET_READY);
+    assert_calls(&w, "");
+    w.node.must_wait_bytes++;
+    assert_int_equal(start(&w, &s)->n_done, 1);
+    tokens_done(&a);
+    tear_down(&w);
+}
+
 /* If nmd dies after it has accepted a start and before the answer has arrived, the master repeats the call. The next
  * nmd has the container, and answers that it was started. Another application gets no such answer. */
 static void test_a_start_whose_answer_was_lost_can_be_repeated(void **state)
@@ -704,6 +728,7 @@ int main(void)
         cmocka_unit_test(test_a_start_request_reaches_the_node),
         cmocka_unit_test(test_a_call_with_a_forged_token_is_refused_as_a_whole),
         cmocka_unit_test(test_a_refused_start_can_be_repeated_with_the_same_token),
+        cmocka_unit_test(test_a_call_waits_for_the_containers_of_a_lost_node),
         cmocka_unit_test(test_a_start_whose_answer_was_lost_can_be_repeated),
         cmocka_unit_test(test_the_key_of_an_attempt_is_saved_before_the_answer),
         cmocka_unit_test(test_an_application_master_is_launched_with_the_context_of_the_proxy),

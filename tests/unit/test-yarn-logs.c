@@ -321,7 +321,7 @@ static void test_an_abandoned_upload_may_be_done(void **state)
 
     (void)state;
     assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
-    nm_yarn_log_book_finish(b, 1);
+    nm_yarn_log_book_finish(b, now.usec, 1);
     (void)nm_yarn_log_book_begin(b, 1);
     assert_false(nm_yarn_log_book_take_result(b, NM_YARN_LOG_PERMANENT, "refused", &now));
     (void)nm_yarn_log_book_begin(b, 2);
@@ -339,7 +339,7 @@ static void test_a_late_container_opens_the_books_again(void **state)
 
     (void)state;
     assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
-    nm_yarn_log_book_finish(b, 1);
+    nm_yarn_log_book_finish(b, now.usec, 1);
     (void)nm_yarn_log_book_begin(b, 1);
     assert_true(b->upload.is_final);
     assert_int_equal(nm_yarn_log_book_start(b, "container_2", true), 0);
@@ -348,7 +348,7 @@ static void test_a_late_container_opens_the_books_again(void **state)
     assert_true(nm_yarn_log_book_take_result(b, NM_YARN_LOG_DONE, "", &now));
     assert_int_equal(b->state, NM_YARN_LOG_OPEN);
     assert_int_equal(b->n_ended, 1);
-    nm_yarn_log_book_finish(b, 2);
+    nm_yarn_log_book_finish(b, now.usec, 2);
     (void)nm_yarn_log_book_begin(b, 2);
     b->is_unsaved = false;
     assert_int_equal(nm_yarn_log_book_end(b, "container_3", true), 1); /* without a start */

@@ -19,10 +19,10 @@ join() { nmd_node_start "$1" && wait_until 60 node_is "$1" RUNNING; } # N
 # Submits an application whose master is a shell command with a file of HDFS. It needs neither a client nor a JVM, so it can be
 # submitted while no name node is active.
 declare -A ids=()
-submit() { # NAME COMMAND
-    local id time=$modified size=$bytes
+submit() { # NAME COMMAND FILE
+    local id time=${modified[$3]} size=$bytes
     id=$(curl -sSf -X POST "$rm_web/ws/v1/cluster/apps/new-application?user.name=$job_user" | jq -r '."application-id"') &&
-        jq -n --arg id "$id" --arg name "$1" --arg command "$2" --arg uri "$hdfs_fs/tmp/words" --argjson size "$size" \
+        jq -n --arg id "$id" --arg name "$1" --arg command "$2" --arg uri "$hdfs_fs/tmp/$3" --argjson size "$size" \
             --argjson time "$time" '{"application-id": $id, "application-name": $name, "max-app-attempts": 1,
             "am-container-spec": {commands: {command: $command}, "local-resources": {entry: [{key: "words", value: {resource: $uri,
                 type: "FILE", visibility: "PRIVATE", size: $size, timestamp: $time}}]}}, resource: {memory: 128, vCores: 1}}' |
@@ -99,7 +99,7 @@ fail_over() { # FROM TO COMMAND...
 meanwhile() { # N
     touch "$shared/work/go-ends-$1"
     check "ends-$1: its container ends while no name node is active" wait_until 30 container_is "ends-$1" 'COMPLETED 0'
-    need "begins-$1: an application is submitted while no name node is active" submit "begins-$1" "cat words; exec sleep 0.1"
+    need "begins-$1: an application is submitted while no name node is active" submit "begins-$1" "cat words; exec sleep 0.1" "late-$1"
     check "begins-$1: its container waits for its file" wait_until 30 waits "begins-$1"
     check "ends-$1: the upload of its logs fails" wait_until 90 upload_fails
     saw "ends-$1" "its container has ended, the upload fails: $(upload_error)"
@@ -119,15 +119,19 @@ need "the host's memory can be simulated" node_proc_start 16384 16
 need 'one node of nmd joins' join 1
 need 'a second node of nmd joins' join 2
 echo 'few words' >"$dir/words"
-need 'a file is written to HDFS' hdfs_put "$dir/words" /tmp/words
-hdfs_rest '/tmp/words?op=SETPERMISSION&permission=644' -f -X PUT
-modified=$(hdfs_rest '/tmp/words?op=GETFILESTATUS' | jq .FileStatus.modificationTime) bytes=$(stat -c %s "$dir/words")
+declare -A modified=()
+bytes=$(stat -c %s "$dir/words")
+put() { # FILE
+    hdfs_put "$dir/words" "/tmp/$1" && hdfs_rest "/tmp/$1?op=SETPERMISSION&permission=644" -f -X PUT &&
+        modified[$1]=$(hdfs_rest "/tmp/$1?op=GETFILESTATUS" | jq .FileStatus.modificationTime)
+}
+for file in words late-1 late-2; do need "the file $file is written to HDFS" put "$file"; done
 like 'the first name node in the configuration is on standby' "$(curl -s "$nn1_web/webhdfs/v1/?op=GETFILESTATUS")" StandbyException
 
 failed=nn2 other=nn1
 for n in 1 2; do
     held_begin "held-$n"
-    need "ends-$n: an application is submitted" submit "ends-$n" "cat words; until [ -e $shared/work/go-ends-$n ]; do sleep 0.1; done"
+    need "ends-$n: an application is submitted" submit "ends-$n" "cat words; until [ -e $shared/work/go-ends-$n ]; do sleep 0.1; done" words
     check "ends-$n: its container runs with a file from HDFS" wait_until 60 container_is "ends-$n" RUNNING
     check "held-$n: all maps of a job run" wait_until 120 maps_run "held-$n"
     fail_over $failed $other meanwhile $n
