@@ -360,6 +360,27 @@ static void print_resources(FILE *f, const struct nm_term *term, const json_t *r
     }
 }
 
+/* Prints the GPUs of the node with the containers that have them. */
+static void print_gpus(FILE *f, const struct nm_term *term, const json_t *gpus)
+{
+    const json_t *one;
+    char id[160];
+    size_t i;
+
+    if (!json_is_object(gpus))
+        return;
+    print_label(f, term, "GPUs");
+    json_array_foreach(nm_json_at(gpus, "devices"), i, one) {
+        (void)snprintf(id, sizeof id, "%s", nm_json_str(one, "container"));
+        fprintf(f, "%s%" PRIu64 ": %s", i > 0 ? ", " : "", nm_json_u64(one, "index"),
+                *id                          ? nm_term_clean(id)
+                : nm_json_bool(one, "assigned") ? "in use"
+                                                : "free");
+    }
+    fprintf(f, "%s%s\n", i == 0 ? "none" : "", nm_json_bool(gpus, "isolated") ? "" : "; not isolated");
+    print_why(f, gpus, "trouble");
+}
+
 static void print_set(FILE *f, const json_t *set)
 {
     const char *name;
@@ -453,6 +474,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_upstream(f, term, nm_json_at(status, "upstream"));
     print_size(f, status);
     print_resources(f, term, nm_json_at(status, "upstream.resources"));
+    print_gpus(f, term, nm_json_at(status, "upstream.gpus"));
     print_described(f, term, nm_json_at(status, "upstream.node_labels"), "labels");
     print_described(f, term, nm_json_at(status, "upstream.node_attributes"), "attributes");
     nm_masters_print(f, term, nm_json_at(status, "upstream.masters"));

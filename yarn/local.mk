@@ -15,6 +15,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h \
 	%D%/yarn-connect.c \
+	%D%/yarn-gpus.c \
 	%D%/yarn-labels.c \
 	%D%/yarn-requests.c \
 	%D%/yarn-jmx.c \
@@ -39,6 +40,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/conf-set.h \
 	%D%/conf/conf-xml.c \
 	%D%/conf/defaults.c \
+	%D%/conf/gpus.c \
 	%D%/conf/hadoop-names.c \
 	%D%/conf/lending.c %D%/conf/lending.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
@@ -52,6 +54,8 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/suggestions.c %D%/conf/suggestions.h \
 	%D%/conf/trackers.c \
 	%D%/conf/value.c \
+	%D%/gpu/discovery.c %D%/gpu/discovery.h \
+	%D%/gpu/report.c %D%/gpu/report.h \
 	%D%/labels/descriptor-report.c %D%/labels/descriptor-report.h \
 	%D%/labels/descriptors.c %D%/labels/descriptors.h \
 	%D%/labels/provider.c %D%/labels/provider.h \
@@ -120,6 +124,8 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node.c %D%/node/node.h \
 	%D%/node/node-reinit.c \
 	%D%/node/node-change.c \
+	%D%/node/node-gpus.c \
+	%D%/node/node-waiting.c \
 	%D%/node/node-end.c \
 	%D%/node/node-figures.c \
 	%D%/node/node-find.c \

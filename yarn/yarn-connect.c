@@ -88,7 +88,7 @@ static void on_own_name(const struct nm_resolved *own, void *userdata)
 int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_yarn *y = userdata;
-    uint64_t wait_usec = nm_yarn_labels_wait_usec(y);
+    uint64_t wait_usec = nm_yarn_step_wait_usec(y);
     int r = 0;
 
     (void)source, (void)usec;

@@ -186,6 +186,7 @@ static int send_registration(struct nm_yarn *y)
     y->own_memory_mib = y->report.own_memory_mib;
     y->own_vcores = y->report.own_vcores;
     y->limit_reported_mib = y->limit_mib;
+    nm_yarn_gpus_report(y);
     request.node = &y->id;
     request.has_http_port = 1;
     request.http_port = y->web_port;
@@ -250,10 +251,11 @@ static bool is_resized(const struct nm_yarn *y)
     return y->report.own_memory_mib != y->own_memory_mib || y->report.own_vcores != y->own_vcores;
 }
 
-/* If the size has changed, replaces the due heartbeat by a registration. */
+/* If the size or the number of GPUs has changed, replaces the due heartbeat by a registration. */
 static bool must_register(struct nm_yarn *y)
 {
-    if (y->step.task != NM_YARN_HEARTBEAT || (!is_resized(y) && y->limit_mib == y->limit_reported_mib))
+    if (y->step.task != NM_YARN_HEARTBEAT ||
+        (!is_resized(y) && y->limit_mib == y->limit_reported_mib && !nm_yarn_gpus_have_changed(y)))
         return false;
     y->step = is_resized(y) ? nm_yarn_state_resized(&y->state) : nm_yarn_state_restart(&y->state);
     return true;

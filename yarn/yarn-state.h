@@ -11,6 +11,7 @@
 
 #include "rpc/hadoop/client.h"
 #include "yarn/node-services.h"
+#include "yarn/gpu/discovery.h"
 #include "yarn/heartbeat.h"
 #include "yarn/labels/descriptor-report.h"
 #include "yarn/labels/provider.h"
@@ -35,6 +36,13 @@ struct nm_yarn_described {
     struct nm_yarn_provider *provider; /* NULL: the cluster's files name none */
     struct nm_yarn_descriptor_report report;
     char trouble[300]; /* the trouble of the provider that was last logged */
+};
+
+struct nm_yarn_known_gpus {
+    struct nm_yarn_gpu_discovery *discovery; /* NULL: the cluster's files list the GPUs, or the node has none */
+    uint64_t since_usec; /* start of the discovery */
+    size_t n_reported;   /* number in the last registration */
+    char trouble[300];   /* the newest reason why the GPUs aren't known; "" if they are */
 };
 
 struct nm_yarn {
@@ -75,6 +83,7 @@ struct nm_yarn {
     bool well, troubled; /* the state of the connection that was last logged; both false before the first log message */
     uint64_t sent_usec, heartbeat_usec;
     struct nm_yarn_described described[NM_YARN_N_DESCRIPTOR_KINDS];
+    struct nm_yarn_known_gpus gpus;
     uint64_t labels_since_usec; /* when the first runs of the providers began; 0 after the first step */
     struct nm_upstream shown;
     struct nm_yarn_local_groups local_groups; /* of users that requests for logs have named */
@@ -165,6 +174,23 @@ void nm_yarn_labels_answered(struct nm_yarn *y, const Yarn__HeartbeatResponse *a
 /* Adds the members node_labels and node_attributes to the details of the upstream. Returns -ENOMEM on failure. */
 int nm_yarn_labels_show(const struct nm_yarn *y, json_t *details);
 
+/* ---- yarn-gpus.c ---- */
+/* Checks the program that finds the GPUs. */
+int nm_yarn_gpus_check(const struct nm_yarn_settings *settings, struct nm_refusals *refusals);
+/* Sets the node's GPUs, or starts their discovery. on_change: called after each attempt; userdata: the node. */
+int nm_yarn_gpus_new(struct nm_yarn *y, void (*on_change)(void *userdata));
+void nm_yarn_gpus_done(struct nm_yarn *y);
+/* Handles the result of an attempt. */
+void nm_yarn_gpus_take_change(struct nm_yarn *y);
+/* Returns for how long the first registration must wait. */
+uint64_t nm_yarn_gpus_wait_usec(const struct nm_yarn *y);
+/* Returns whether the number of GPUs differs from that of the last registration, and stores the number for it. */
+bool nm_yarn_gpus_have_changed(const struct nm_yarn *y);
+void nm_yarn_gpus_report(struct nm_yarn *y);
+/* Returns a new reference: an object, or null if the node offers no GPUs. NULL: no memory. */
+json_t *nm_yarn_gpus_show(const struct nm_yarn *y, const struct nm_caller *who);
+void nm_yarn_gpus_write_metrics(const struct nm_yarn *y, const struct nm_metric_writer *w);
+
 /* ---- yarn-steps.c ---- */
 /* Returns a random number. It varies waiting times, so that the nodes of a cluster don't act at the same time. */
 uint32_t nm_yarn_jitter(void);
@@ -175,9 +201,12 @@ void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception
 void nm_yarn_step_on_change(void *userdata);
 /* Starts the due step after `after_usec`. */
 void nm_yarn_step_delay(struct nm_yarn *y, uint64_t after_usec);
-/* Handles a change of a provider: ends the wait of the first registration, or sends a heartbeat with the change.
- * userdata: the node. */
+/* Handle a change of a provider, or of the GPUs: end the wait of the first registration, or send a heartbeat (or a
+ * registration) with the change. userdata: the node. */
 void nm_yarn_step_on_labels(void *userdata);
+void nm_yarn_step_on_gpus(void *userdata);
+/* Returns for how long the first registration must wait for labels and GPUs. */
+uint64_t nm_yarn_step_wait_usec(const struct nm_yarn *y);
 
 /* ---- yarn-requests.c ---- */
 /* Sends the due request on the existing connection. */

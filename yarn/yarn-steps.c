@@ -49,15 +49,31 @@ void nm_yarn_step_on_change(void *userdata)
     advance_heartbeat(y);
 }
 
-void nm_yarn_step_on_labels(void *userdata)
+uint64_t nm_yarn_step_wait_usec(const struct nm_yarn *y)
 {
-    struct nm_yarn *y = userdata;
+    if (y->labels_since_usec == 0)
+        return 0;
+    return NM_MAX(nm_yarn_labels_wait_usec(y), nm_yarn_gpus_wait_usec(y));
+}
 
-    nm_yarn_labels_report_troubles(y);
+static void take_described(struct nm_yarn *y)
+{
     if (y->labels_since_usec == 0)
         nm_yarn_step_on_change(y);
-    else if (nm_yarn_labels_wait_usec(y) == 0)
+    else if (nm_yarn_step_wait_usec(y) == 0)
         nm_yarn_step_delay(y, 0);
+}
+
+void nm_yarn_step_on_labels(void *userdata)
+{
+    nm_yarn_labels_report_troubles(userdata);
+    take_described(userdata);
+}
+
+void nm_yarn_step_on_gpus(void *userdata)
+{
+    nm_yarn_gpus_take_change(userdata);
+    take_described(userdata);
 }
 
 /* Stops all steps after the ResourceManager has told the node to leave the cluster. Ends the cluster's containers,

@@ -127,6 +127,8 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
         r = nm_yarn_listeners_check(p->settings, p->http_address, p->report_cb, &refusals);
     if (r == 0)
         r = nm_yarn_labels_check(p->settings, &refusals);
+    if (r == 0)
+        r = nm_yarn_gpus_check(p->settings, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
@@ -187,6 +189,9 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
         return r;
     nm_yarn_config_warnings_report(p->settings, geteuid(), p->localizer_program, p->report_cb);
     y->manager = p->manager;
+    r = nm_yarn_gpus_new(y, nm_yarn_step_on_gpus);
+    if (r < 0)
+        return r;
     nm_yarn_size_load(y);
     nm_yarn_show(y);
     *ret = STEAL_PTR(y);
@@ -205,6 +210,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     sd_event_source_disable_unref(y->timer);
     nm_yarn_labels_done(y);
     nm_yarn_local_groups_done(&y->local_groups);
+    nm_yarn_gpus_done(y);
     nm_yarn_services_free(y->services);
     nm_close(y->web_fd);
     sd_event_unref(y->event);

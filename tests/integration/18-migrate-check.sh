@@ -151,18 +151,43 @@ like "docker: the module in container-executor.cfg is in the report" "$out" \
 
 cluster
 xml yarn-site.xml yarn.resourcemanager.hostname rm $nm.resource-plugins yarn.io/gpu $no_limit false \
-    $nm.resource-plugins.gpu.allowed-gpu-devices auto $nm.address 0.0.0.0:45454
-xml resource-types.xml yarn.resource-types yarn.io/gpu
-xml node-resources.xml $nm.resource-type.yarn.io/gpu 2
-printf '[gpu]\nmodule.enabled=true\n' >"$conf/container-executor.cfg"
+    $nm.resource-plugins.gpu.allowed-gpu-devices 0:0,1:1 $nm.address 0.0.0.0:45454
+xml resource-types.xml yarn.resource-types yarn.io/gpu yarn.resource-types.yarn.io/gpu.maximum-allocation 4
+printf '[gpu]\nmodule.enabled=true\ngpu.allowed-device-minor-numbers=0,1\n' >"$conf/container-executor.cfg"
+check_as_json
+is "GPU: nothing is refused" "$status $(entries set | grep -v ^suggested)" "0 "
+like "GPU: the isolation differs" "$(sentence $nm.resource-plugins)" "DeviceAllow.*guaranteed container that needs a GPU ends"
+like "GPU: the list is the same" "$(entries same)" "$nm.resource-plugins.gpu.allowed-gpu-devices=0:0,1:1 yarn-site.xml"
+like "GPU: container-executor.cfg is obeyed" "$(entries same)" "gpu.allowed-device-minor-numbers=0,1"
+
+# Everything that needs devices or images which nmd doesn't have, at once.
+cluster
+xml yarn-site.xml yarn.resourcemanager.hostname rm $no_limit false $nm.address 0.0.0.0:45454 \
+    $nm.resource-plugins yarn.io/fpga $nm.resource-plugins.fpga.allowed-fpga-devices 0 \
+    $nm.pluggable-device-framework.enabled true $nm.pluggable-device-framework.device-classes com.example.Device \
+    $nm.network-tagging-handler.enabled true $nm.numa-awareness.enabled true $nm.runtime.linux.type runc \
+    yarn.timeline-service.enabled true $nm.node-labels.provider org.example.Labels
+xml resource-types.xml yarn.resource-types yarn.io/gpu,yarn.io/fpga
+xml node-resources.xml $nm.resource-type.yarn.io/gpu 2 $nm.resource-type.yarn.io/fpga 1
+printf '[fpga]\nmodule.enabled=true\n' >"$conf/container-executor.cfg"
+refused="$nm.resource-plugins $nm.pluggable-device-framework.enabled $nm.network-tagging-handler.enabled $nm.runtime.linux.type
+    $nm.resource-type.yarn.io/gpu $nm.resource-type.yarn.io/fpga"
 check_migration
-for words in "refused: $nm.resource-plugins = yarn.io/gpu" "refused: $nm.resource-type.yarn.io/gpu = 2 .node-resources.xml." \
-    "container-executor.cfg, line 2: \[gpu\] module.enabled = 'true': nmd doesn't prevent"; do
-    like "GPU: the report has: $words" "$status $(tr -s '\n ' ' ' <<<"$out")" "^1 .*$words"
+report=$(tr -s '\n ' ' ' <<<"$out")
+timeout 20 "$NMD" --check-config --yarn-conf "$conf" --config /dev/null --state-dir "$dir/state" --runtime-dir "$dir/run" \
+    >"$dir/check" 2>&1 && status=0 || status=$?
+is "devices: --check-config refuses" "$status" 1
+for name in $refused; do
+    like "devices: the report refuses $name" "$report" "refused: ${name//./\\.} = "
+    like "devices: --check-config refuses $name in the same run" "$(<"$dir/check")" "${name//./\\.}( = |:)"
 done
-is "GPU: --check-config refuses the same properties" "$(timeout 20 "$NMD" --check-config --yarn-conf "$conf" --config /dev/null \
-    --state-dir "$dir/state" --runtime-dir "$dir/run" 2>&1 | grep -oE "resource-plugins =|resource-type.yarn.io/gpu:" | sort -u |
-    tr -d '\n')" "resource-plugins =resource-type.yarn.io/gpu:"
+for words in "numa-awareness.enabled = 'true': the kernel chooses" "timeline-service.enabled = 'true': this node publishes nothing"; do
+    like "devices: --check-config warns: $words" "$(<"$dir/check")" "$words"
+done
+for words in "numa-awareness.enabled = true .yarn-site.xml. The kernel chooses" \
+    "container-executor.cfg.*fpga. module.enabled = 'true': nmd doesn't prevent"; do
+    like "devices: the report has: $words" "$report" "$words"
+done
 
 cluster
 xml yarn-site.xml yarn.resourcemanager.hostname rm $no_limit false $nm.address 0.0.0.0:45454 \
@@ -170,7 +195,8 @@ xml yarn-site.xml yarn.resourcemanager.hostname rm $no_limit false $nm.address 0
 check_as_json
 is "labels: a provider in Java is refused, and a countable resource is not" "$status $(entries set | grep -v ^suggested)" \
     "1 refused $nm.node-labels.provider=org.example.Labels yarn-site.xml"
-like "resources: the amount is the same" "$(entries same)" "^ $nm.resource-type.license=4 yarn-site.xml$"
+like "resources: what opportunistic containers get of it differs" "$(entries differs)" \
+    "^ $nm.resource-type.license=4 yarn-site.xml$"
 
 # ---- failures ----------------------------------------------------------------------------------------
 
@@ -184,6 +210,11 @@ printf '<configuration><property>' >"$conf/yarn-site.xml"
 check_migration
 like "a damaged file: exit status 2" "$status $out$err" "^2 nmd: .*yarn-site.xml"
 rm -r "$conf"
+odd=$dir/$(printf 'odd\377')
+mkdir "$odd"
+printf '<configuration/>' >"$odd/yarn-site.xml"
+try timeout 20 "$NMD" --migrate-check "$odd" --json
+is "a directory whose name isn't UTF-8 has a report" "$status $(jq -r '.directory | endswith("odd?")' <<<"$out")" "1 true"
 check_migration
 like "a missing directory: exit status 2" "$status $out$err" "^2 nmd: .*$conf: can't open: No such file"
 try timeout 20 "$NMD" --json

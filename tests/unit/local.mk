@@ -42,7 +42,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
-	%D%/test-yarn-labels %D%/test-yarn-resources \
+	%D%/test-yarn-gpus %D%/test-yarn-labels %D%/test-yarn-resources \
 	%D%/test-yarn-lend-history %D%/test-yarn-lend-log %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
@@ -190,7 +190,8 @@ $(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shu
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)
-$(call fixture,tracker-fixture manager-fixture,yarn-check yarn-health yarn-labels yarn-resources yarn-size yarn-tracker)
+$(call fixture,tracker-fixture manager-fixture,yarn-check yarn-gpus yarn-health yarn-labels yarn-resources yarn-size \
+	yarn-tracker)
 
 # tools that make calls fail
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \

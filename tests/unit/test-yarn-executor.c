@@ -120,8 +120,11 @@ static void test_unsupported_values_in_container_executor_cfg_are_refused(void *
     refuses("min.user.id=-1\n", "must be a uid");
     refuses("min.user.id=4294967295\n", "must be a uid");
     refuses("\nmin.user.id=10\nmin.user.id=20\n", "line 3: min.user.id = '20': set more than once");
-    refuses("[gpu]\nmodule.enabled=true\n",
-            "[gpu] module.enabled = 'true': nmd doesn't prevent containers from using GPUs");
+    refuses("[gpu]\ngpu.major-device-number=512\n", "[gpu] gpu.major-device-number = '512': must be a major number");
+    refuses("[gpu]\ngpu.major-device-number=0\n", "must be a major number");
+    refuses("[gpu]\ngpu.allowed-device-minor-numbers=0,64\n", "must be minor numbers from 0 to 63");
+    refuses("[gpu]\ngpu.allowed-device-minor-numbers=0,\n", "must be minor numbers from 0 to 63");
+    refuses("[gpu]\ngpu.allowed-device-minor-numbers=0-3\n", "must be minor numbers from 0 to 63");
     refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from using devices");
     refuses("banned.users alice\n", "must be [SECTION] or NAME=VALUE");
     refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both errors are reported */
@@ -133,6 +136,23 @@ static void test_unsupported_values_in_container_executor_cfg_are_refused(void *
     assert_non_null(strstr(warned, "line 7: [docker] module.enabled: containers that request"));
     assert_non_null(strstr(warned, "line 9: [other] banned.users: this name is unknown"));
     assert_true(may(&e, "alice", 1000));
+    nm_yarn_executor_done(&e);
+}
+
+static void test_the_devices_of_gpus_are_read(void **state)
+{
+    struct nm_yarn_executor e = {};
+
+    (void)state;
+    assert_null(parse("[gpu]\nmodule.enabled=true\ngpu.major-device-number=7\n"
+                      "gpu.allowed-device-minor-numbers= 0, 63 ,2\n", &e));
+    assert_string_equal(warned, "");
+    assert_int_equal(e.gpu_major, 7);
+    assert_true(e.gpu_minors == (UINT64_C(1) << 63 | 5));
+    nm_yarn_executor_done(&e);
+    assert_null(parse("[gpu]\nmodule.enabled=true\ngpu.allowed-device-minor-numbers=\n", &e));
+    assert_int_equal(e.gpu_major, 0);
+    assert_int_equal(e.gpu_minors, 0);
     nm_yarn_executor_done(&e);
 }
 
@@ -217,12 +237,12 @@ static void test_container_executor_cfg_is_read(void **state)
         assert_int_equal(nm_yarn_settings_load(dir, on_warned, NULL, &s, NULL), 0);
         assert_false(may(&s->executor_rules, "alice", 1000));
         shown = nm_yarn_settings_to_json(s);
-        for (size_t i = 3; i > 0; i--) {
-            const json_t *row = json_array_get(shown, json_array_size(shown) - i);
+        for (size_t i = 0; i < NM_YARN_N_EXECUTOR_NAMES; i++) {
+            static const char *const values[] = {"1000", "alice", "", "195", ""};
+            const json_t *row = json_array_get(shown, json_array_size(shown) - NM_YARN_N_EXECUTOR_NAMES + i);
 
-            assert_string_equal(json_string_value(json_object_get(row, "key")), nm_yarn_executor_names[3 - i].name);
-            assert_string_equal(json_string_value(json_object_get(row, "value")),
-                                i == 3 ? "1000" : i == 2 ? "alice" : "");
+            assert_string_equal(json_string_value(json_object_get(row, "key")), nm_yarn_executor_names[i].name);
+            assert_string_equal(json_string_value(json_object_get(row, "value")), values[i]);
         }
         json_decref(shown);
         (void)nm_yarn_settings_free(s);
@@ -262,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_the_file_that_hadoop_ships_has_the_defaults),
         cmocka_unit_test(test_values_of_container_executor_cfg_are_used),
         cmocka_unit_test(test_unsupported_values_in_container_executor_cfg_are_refused),
+        cmocka_unit_test(test_the_devices_of_gpus_are_read),
         cmocka_unit_test(test_an_unreadable_file_does_not_hide_other_errors),
         cmocka_unit_test(test_container_executor_cfg_is_read),
     };

@@ -194,12 +194,13 @@ static void test_each_group_has_its_reason(void **state)
     const struct nm_migrate_entry *e;
 
     (void)state;
-    gather(SET(NM "resource-plugins", "yarn.io/gpu") SET(NM "resource.memory-mb", "4x") SET(NM "vmem-pmem-ratio", "2.1")
+    gather(SET(NM "resource-plugins", "yarn.io/fpga") SET(NM "resource.memory-mb", "4x")
+               SET(NM "vmem-pmem-ratio", "2.1")
                SET("yarn.timeline-service.enabled", "true") SET(NM "bind-host", "::") SET(NM "odd", "a&#233;")
                SET("yarn.scheduler.minimum-allocation-mb", "1") SET(NM "local-dirs", "/data/1,/tmp/x"), &r);
     e = find(&r, NM "resource-plugins");
     assert_int_equal(e->need, NM_MIGRATE_REFUSED);
-    assert_string_equal(e->value, "yarn.io/gpu");
+    assert_string_equal(e->value, "yarn.io/fpga");
     assert_string_equal(strrchr(e->file, '/'), "/yarn-site.xml");
     assert_int_equal(find(&r, NM "resource.memory-mb")->need, NM_MIGRATE_REFUSED);
     e = find(&r, LIMIT);
@@ -249,6 +250,43 @@ static void test_refusals_of_labels_and_resources_have_their_property(void **sta
     nm_migrate_report_done(&r);
 }
 
+/* Properties that only the ResourceManager uses are left out, even if nmd uses properties of the same kind. */
+static void test_properties_of_the_resource_manager_are_left_out(void **state)
+{
+    static const char *const names[] = {"yarn.resourcemanager.scheduler.address",
+                                        "yarn.resource-types.license.maximum-allocation",
+                                        "yarn.am.liveness-monitor.expiry-interval-ms"};
+    struct nm_migrate_report r;
+
+    (void)state;
+    gather(SET("yarn.resource-types", "license") SET("yarn.resource-types.license.units", "k")
+               SET("yarn.resourcemanager.scheduler.address", "rm:8030")
+               SET("yarn.resource-types.license.maximum-allocation", "4")
+               SET("yarn.am.liveness-monitor.expiry-interval-ms", "600000"), &r);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
+        assert_null(find(&r, names[i]));
+    assert_int_equal(r.n_others, 3);
+    assert_int_equal(find(&r, "yarn.resource-types.license.units")->group, NM_MIGRATE_SAME);
+    nm_migrate_report_done(&r);
+    gather(SET(NM "amrmproxy.enabled", "true") SET("yarn.resourcemanager.scheduler.address", "rm:8030"), &r);
+    assert_int_equal(find(&r, "yarn.resourcemanager.scheduler.address")->group, NM_MIGRATE_SAME);
+    nm_migrate_report_done(&r);
+}
+
+static void test_gpus_are_a_difference(void **state)
+{
+    struct nm_migrate_report r;
+
+    (void)state;
+    gather(SET("yarn.resource-types", "yarn.io/gpu") SET(NM "resource-plugins", "yarn.io/gpu")
+               SET(NM "resource-plugins.gpu.allowed-gpu-devices", "0:0") SET(NM "resource-plugins.fpga.x", "y"), &r);
+    assert_int_equal(find(&r, NM "resource-plugins")->group, NM_MIGRATE_DIFFERS);
+    assert_non_null(strstr(find(&r, NM "resource-plugins")->sentence, "DeviceAllow"));
+    assert_int_equal(find(&r, NM "resource-plugins.gpu.allowed-gpu-devices")->group, NM_MIGRATE_SAME);
+    assert_int_equal(find(&r, NM "resource-plugins.fpga.x")->group, NM_MIGRATE_DIFFERS);
+    nm_migrate_report_done(&r);
+}
+
 static void test_a_cluster_without_needs_has_status_0(void **state)
 {
     struct nm_migrate_report r;
@@ -269,14 +307,14 @@ static void test_container_executor_cfg_is_read(void **state)
     bool refused = false, warned = false;
 
     (void)state;
-    write_file("container-executor.cfg", "min.user.id=500\n[gpu]\nmodule.enabled=1\n[docker]\nmodule.enabled=1\n");
+    write_file("container-executor.cfg", "min.user.id=500\n[fpga]\nmodule.enabled=1\n[docker]\nmodule.enabled=1\n");
     gather(SET(LIMIT, "false"), &r);
     assert_string_equal(find(&r, "min.user.id")->value, "500");
     assert_int_equal(find(&r, "min.user.id")->group, NM_MIGRATE_SAME);
     for (size_t i = 0; i < r.n; i++) {
         const struct nm_migrate_entry *e = &r.entries[i];
 
-        refused |= !e->name && e->need == NM_MIGRATE_REFUSED && strstr(e->sentence, "[gpu] module.enabled");
+        refused |= !e->name && e->need == NM_MIGRATE_REFUSED && strstr(e->sentence, "[fpga] module.enabled");
         warned |= !e->name && e->group == NM_MIGRATE_DIFFERS && strstr(e->sentence, "[docker] module.enabled");
     }
     assert_true(refused && warned);
@@ -342,6 +380,8 @@ int main(void)
         cmocka_unit_test(test_each_supported_property_is_in_a_group),
         cmocka_unit_test(test_each_group_has_its_reason),
         cmocka_unit_test(test_refusals_of_labels_and_resources_have_their_property),
+        cmocka_unit_test(test_properties_of_the_resource_manager_are_left_out),
+        cmocka_unit_test(test_gpus_are_a_difference),
         cmocka_unit_test(test_a_cluster_without_needs_has_status_0),
         cmocka_unit_test(test_container_executor_cfg_is_read),
         cmocka_unit_test(test_the_json_has_each_entry_in_its_group),

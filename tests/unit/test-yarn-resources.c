@@ -15,6 +15,8 @@
 #include "tests/unit/tracker-fixture.h"
 #include "tests/unit/yarn-starts.h"
 #include "yarn/conf/settings-parts.h"
+#include "yarn/id-messages.h"
+#include "yarn/node/node-state.h"
 #include "yarn/yarn-state.h"
 
 #define TYPES "yarn.resource-types"
@@ -93,8 +95,8 @@ static void test_properties_that_are_refused(void **state)
         {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(AMOUNT "a", "x"), "must be a number with units"},
         {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(AMOUNT "a", "-1"), "must be a number with units"},
         {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(AMOUNT "a", "9223372036854775807k"), "not too large"},
-        {TRACKER_PROPERTY(TYPES, "yarn.io/gpu") TRACKER_PROPERTY(AMOUNT "yarn.io/gpu", "2"), "assigns no devices"},
-        {TRACKER_PROPERTY("yarn.nodemanager.resource-plugins", "yarn.io/gpu"), "assigns no devices"},
+        {TRACKER_PROPERTY(TYPES, "yarn.io/gpu") TRACKER_PROPERTY(AMOUNT "yarn.io/gpu", "2"), "this is a device"},
+        {TRACKER_PROPERTY(TYPES, "yarn.io/fpga") TRACKER_PROPERTY(AMOUNT "yarn.io/fpga", "2"), "this is a device"},
     };
 
     (void)state;
@@ -159,6 +161,26 @@ static void assert_sums(struct tracker_fixture *w, json_int_t guaranteed, json_i
     json_decref(list);
 }
 
+static json_int_t wanted_guaranteed, wanted_opportunistic;
+
+static bool has_sums(const struct tracker_fixture *w)
+{
+    json_t *list = nm_yarn_node_show_resources(w->yarn->services->node), *one = json_array_get(list, 0);
+    const bool has = json_integer_value(json_object_get(one, "guaranteed")) == wanted_guaranteed &&
+                     json_integer_value(json_object_get(one, "opportunistic")) == wanted_opportunistic;
+
+    json_decref(list);
+    return has;
+}
+
+/* Runs the event loop until the sums are these, since the manager handles an end in a turn of its own. */
+static void wait_for_sums(struct tracker_fixture *w, json_int_t guaranteed, json_int_t opportunistic)
+{
+    wanted_guaranteed = guaranteed;
+    wanted_opportunistic = opportunistic;
+    tracker_run_until(w, has_sums);
+}
+
 static void test_the_registration_has_the_resources(void **state)
 {
     struct tracker_fixture *w = *state;
@@ -176,26 +198,109 @@ static void test_a_container_that_requests_more_than_the_node_has_fails(void **s
 
     join_with_licenses(w);
     assert_true(start_with(w, &a, 1, 4000, false, &status));
+    nm_yarn_node_serve(w->yarn->services->node);
     assert_sums(w, 4, 0);
     assert_false(start_with(w, &b, 2, 5000, false, &status));
     assert_int_equal(status, NM_YARN_INVALID);
     assert_sums(w, 4, 0);
 }
 
-/* The ResourceManager doesn't count the resources of opportunistic containers. A container that doesn't fit is placed
- * on another node. */
-static void test_an_opportunistic_container_that_does_not_fit_is_sent_back(void **state)
+static struct nm_yarn_container *container_of(const struct tracker_fixture *w, const struct wanted *a)
+{
+    struct nm_yarn_container_id id = nm_yarn_container_of(a->ids.token.container);
+
+    return nm_yarn_container_table_find(&w->yarn->services->node->containers, &id);
+}
+
+/* The ResourceManager doesn't count the resources of opportunistic containers. A container that doesn't fit waits. */
+static void test_an_opportunistic_container_that_does_not_fit_waits(void **state)
 {
     struct tracker_fixture *w = *state;
+    struct nm_exception why;
     struct wanted a, b, c;
     int32_t status;
 
     join_with_licenses(w);
     assert_true(start_with(w, &a, 1, 3000, false, &status));
     assert_true(start_with(w, &b, 2, 1000, true, &status));
+    nm_yarn_node_serve(w->yarn->services->node);
     assert_sums(w, 3, 1);
-    assert_false(start_with(w, &c, 3, 1000, true, &status));
-    assert_int_equal(status, NM_YARN_KILLED_BY_NODE);
+    assert_true(start_with(w, &c, 3, 2000, true, &status));
+    nm_yarn_node_serve(w->yarn->services->node);
+    assert_sums(w, 3, 1);
+    assert_true(container_of(w, &c)->waits);
+    assert_int_equal(nm_yarn_node_stop(w->yarn->services->node, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Stop.",
+                                       &why), 0);
+    wait_for_sums(w, 0, 3);
+    assert_false(container_of(w, &c)->waits);
+}
+
+static void test_a_guaranteed_container_takes_the_resource_of_opportunistic_ones(void **state)
+{
+    struct tracker_fixture *w = *state;
+    struct wanted a, b, c, d;
+    int32_t status;
+
+    join_with_licenses(w);
+    assert_true(start_with(w, &a, 1, 1000, true, &status));
+    assert_true(start_with(w, &b, 2, 2000, true, &status));
+    assert_true(start_with(w, &c, 3, 1000, true, &status));
+    nm_yarn_node_serve(w->yarn->services->node);
+    assert_sums(w, 0, 4);
+    assert_true(start_with(w, &d, 4, 2000, false, &status));
+    wait_for_sums(w, 2, 1);
+    assert_true(container_of(w, &c)->completed && container_of(w, &b)->completed);
+    assert_int_equal(container_of(w, &b)->exit_status, NM_YARN_KILLED_BY_NODE);
+    assert_false(container_of(w, &a)->completed);
+}
+
+/* The ResourceManager has counted them: the node doesn't refuse what it has granted. */
+static void test_guaranteed_containers_are_not_compared_with_each_other(void **state)
+{
+    struct tracker_fixture *w = *state;
+    struct wanted a, b;
+    int32_t status;
+
+    join_with_licenses(w);
+    assert_true(start_with(w, &a, 1, 3000, false, &status));
+    assert_true(start_with(w, &b, 2, 2000, false, &status));
+    nm_yarn_node_serve(w->yarn->services->node);
+    assert_sums(w, 5, 0);
+}
+
+static int update_to(struct tracker_fixture *w, struct wanted *a, int32_t version, int64_t licenses,
+                     struct nm_exception *why)
+{
+    Hadoop__ResourceValue value = HADOOP__RESOURCE_VALUE__INIT, *list[] = {&value};
+
+    want(a, 1, 64, false, version);
+    value.name = (char *)"license";
+    value.has_value = 1;
+    value.value = licenses;
+    value.units = (char *)"";
+    a->ids.resource.n_values = 1;
+    a->ids.resource.values = list;
+    pack(a);
+    return nm_yarn_node_update(w->yarn->services->node, (struct nm_bytes){a->bytes, a->size}, &a->ids.token, why);
+}
+
+static void test_a_container_can_grow_as_far_as_the_resource_is_free(void **state)
+{
+    struct tracker_fixture *w = *state;
+    struct nm_exception why;
+    struct wanted a, b;
+    int32_t status;
+
+    join_with_licenses(w);
+    assert_true(start_with(w, &a, 1, 1000, false, &status));
+    assert_true(start_with(w, &b, 2, 1000, true, &status));
+    nm_yarn_node_serve(w->yarn->services->node);
+    assert_int_equal(update_to(w, &a, 1, 4000, &why), NM_YARN_REFUSED);
+    assert_non_null(strstr(why.message, "requests 3k more of the resource license, of which 2k are free"));
+    assert_int_equal(update_to(w, &a, 1, 3000, &why), 0);
+    assert_sums(w, 3, 1);
+    assert_int_equal(update_to(w, &a, 2, 1000, &why), 0);
+    assert_sums(w, 1, 1);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tracker_set_up, tracker_tear_down)
@@ -208,7 +313,10 @@ int main(void)
         cmocka_unit_test(test_properties_that_are_refused),
         TEST(test_the_registration_has_the_resources),
         TEST(test_a_container_that_requests_more_than_the_node_has_fails),
-        TEST(test_an_opportunistic_container_that_does_not_fit_is_sent_back),
+        TEST(test_an_opportunistic_container_that_does_not_fit_waits),
+        TEST(test_a_guaranteed_container_takes_the_resource_of_opportunistic_ones),
+        TEST(test_guaranteed_containers_are_not_compared_with_each_other),
+        TEST(test_a_container_can_grow_as_far_as_the_resource_is_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

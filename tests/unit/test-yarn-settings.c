@@ -279,7 +279,7 @@ static void test_unsupported_values_are_refused(void **state)
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.resource-plugins", "", 0, 0},
-        {"yarn.nodemanager.resource-plugins", "yarn.io/gpu", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.resource-plugins", "yarn.io/fpga", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.amrmproxy.ha.enable", "true", 0, 1},
         {"yarn.log-aggregation-enable", "true", 0, 0},
         {"yarn.nodemanager.runtime.linux.type", "docker", -EOPNOTSUPP, 0},

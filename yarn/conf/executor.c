@@ -14,18 +14,22 @@
 #define FILE_MAX (64u << 10)
 #define NAME_SIZE 160
 #define BLANKS " \t\r\n"
+#define MAJOR_MAX 511 /* of character devices (Linux 4.17 and later) */
 
-enum { MIN_UID, BANNED, ALLOWED };
+enum { MIN_UID, BANNED, ALLOWED, GPU_MAJOR, GPU_MINORS };
 
 /* The names and their defaults, as in Hadoop 3. */
-const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
-    [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294",
+const struct nm_yarn_executor_name nm_yarn_executor_names[NM_YARN_N_EXECUTOR_NAMES] = {
+    [MIN_UID] = {"", "min.user.id", "1000", "0 to 4294967294",
                  "Minimum uid of accounts that may run containers. allowed.system.users lists exceptions."},
-    [BANNED] = {"banned.users", "yarn,mapred,hdfs,bin", "names separated by commas",
+    [BANNED] = {"", "banned.users", "yarn,mapred,hdfs,bin", "names separated by commas",
                 "Accounts that may not run containers."},
-    [ALLOWED] = {"allowed.system.users", "", "names separated by commas",
+    [ALLOWED] = {"", "allowed.system.users", "", "names separated by commas",
                  "Accounts that may run containers although their uid is below min.user.id, unless banned.users lists "
                  "them."},
+    [GPU_MAJOR] = {"gpu", "gpu.major-device-number", "195", "1 to 511", "Major number of the devices of GPUs."},
+    [GPU_MINORS] = {"gpu", "gpu.allowed-device-minor-numbers", "", "numbers from 0 to 63, separated by commas",
+                    "Minor numbers of the GPUs that may be offered. Empty: all."},
 };
 
 /* ---- names without an effect -------------------------------------------------------------- */
@@ -54,8 +58,7 @@ static const struct other {
     {"runc", "module.enabled", false, NO_RUNTIME},
     {"runc", NULL, false, NULL},
     {"cgroups", NULL, false, NULL},
-    {"gpu", "module.enabled", true, "nmd doesn't prevent containers from using GPUs of other containers"},
-    {"gpu", NULL, false, NULL},
+    {"gpu", "module.enabled", false, NULL},
     {"fpga", "module.enabled", true, "nmd doesn't prevent containers from using FPGAs of other containers"},
     {"fpga", NULL, false, NULL},
     {"devices", "module.enabled", true, "nmd doesn't prevent containers from using devices of other containers"},
@@ -127,21 +130,45 @@ static int warn_of(struct reader *r, const char *name, const char *why)
     return 0;
 }
 
+static bool read_minors(const char *text, uint64_t *ret)
+{
+    uint64_t minor, mask = 0;
+
+    for (;; text++) {
+        text += strspn(text, BLANKS);
+        if (nm_parse_digits(&text, &minor) < 0 || minor >= NM_YARN_GPUS_MAX)
+            return false;
+        mask |= UINT64_C(1) << minor;
+        text += strspn(text, BLANKS);
+        if (*text != ',')
+            break;
+    }
+    *ret = mask;
+    return *text == '\0';
+}
+
 /* Stores a value. As in Hadoop's setuid program, an empty value means the default. */
 static int set_value(struct reader *r, size_t which, const char *value)
 {
     const char *name = nm_yarn_executor_names[which].name;
-    uint64_t uid;
+    uint64_t number;
 
     if (!*value)
         return 0;
     if (r->e->texts[which])
         return refuse(r, name, value, "set more than once");
     if (which == MIN_UID) {
-        if (nm_parse_u64(value, &uid) < 0 || uid >= (uid_t)-1)
+        if (nm_parse_u64(value, &number) < 0 || number >= (uid_t)-1)
             return refuse(r, name, value, "must be a uid, 0 to 4294967294");
-        r->e->min_uid = (uid_t)uid;
+        r->e->min_uid = (uid_t)number;
     }
+    if (which == GPU_MAJOR) {
+        if (nm_parse_u64(value, &number) < 0 || number == 0 || number > MAJOR_MAX)
+            return refuse(r, name, value, "must be a major number, 1 to 511");
+        r->e->gpu_major = (uint32_t)number;
+    }
+    if (which == GPU_MINORS && !read_minors(value, &r->e->gpu_minors))
+        return refuse(r, name, value, "must be minor numbers from 0 to 63, separated by commas");
     r->e->texts[which] = strdup(value);
     return r->e->texts[which] ? 0 : -ENOMEM;
 }
@@ -159,8 +186,8 @@ static int pass_over(struct reader *r, const char *name, const char *value)
 
 static int read_entry(struct reader *r, const char *name, const char *value)
 {
-    for (size_t i = 0; !*r->section && i < NM_ARRAY_SIZE(nm_yarn_executor_names); i++)
-        if (nm_streq(name, nm_yarn_executor_names[i].name))
+    for (size_t i = 0; i < NM_ARRAY_SIZE(nm_yarn_executor_names); i++)
+        if (nm_streq(r->section, nm_yarn_executor_names[i].section) && nm_streq(name, nm_yarn_executor_names[i].name))
             return set_value(r, i, value);
     return pass_over(r, name, value);
 }

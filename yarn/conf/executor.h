@@ -11,6 +11,11 @@
  *   allowed.system.users   accounts that may run containers although their uid is smaller
  *   banned.users           accounts that may not run containers
  *
+ * The section [gpu] describes the devices of GPUs:
+ *
+ *   gpu.major-device-number            major number of the devices
+ *   gpu.allowed-device-minor-numbers   minor numbers of the devices that may be offered
+ *
  * A setting that would restrict containers in a way that nmd doesn't support is refused. An unknown name causes a
  * warning.
  */
@@ -24,9 +29,9 @@
 
 /* The names in the file that nmd supports, with defaults and meanings. */
 struct nm_yarn_executor_name {
-    const char *name, *fallback, *allowed, *meaning;
+    const char *section, *name, *fallback, *allowed, *meaning;
 };
-extern const struct nm_yarn_executor_name nm_yarn_executor_names[3];
+extern const struct nm_yarn_executor_name nm_yarn_executor_names[NM_YARN_N_EXECUTOR_NAMES];
 
 /* Parses a text. `file` is its name in messages. Returns 0 with the refusals added, or -ENOMEM. */
 int nm_yarn_executor_parse(const char *file, const char *text, nm_yarn_warn_t warn, void *userdata,

@@ -17,6 +17,7 @@
 #define LOG_POLICIES "org.apache.hadoop.yarn.server.nodemanager.containermanager.logaggregation."
 #define LABELS NM_YARN_LABELS_PREFIX
 #define ATTRIBUTES NM_YARN_ATTRIBUTES_PREFIX
+#define GPU NM_YARN_PLUGINS ".gpu."
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_key nm_yarn_keys[] = {
@@ -146,6 +147,22 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {HEALTH "script.timeout-ms", NM_YARN_MSEC, FIELD(health_timeout_usec), "${" HEALTH "timeout-ms}",
      RANGE(100, HOUR_MSEC), .meaning = "Maximum duration of one run of the health script, if nmd.conf doesn't set "
                                        "[health] timeout."},
+    {NM_YARN_PLUGINS, NM_YARN_LIST, FIELD(gpus.plugins), "",
+     .meaning = "Plugins that assign devices to containers. nmd has yarn.io/gpu: each container gets the GPUs that it "
+                "requests."},
+    {GPU "allowed-gpu-devices", NM_YARN_TEXT, FIELD(gpus.allowed), "auto",
+     .meaning = "The GPUs that this node offers: INDEX:MINOR, separated by commas, such as 0:0,1:1 for /dev/nvidia0 "
+                "and /dev/nvidia1. auto: those that nvidia-smi reports."},
+    {GPU "path-to-discovery-executables", NM_YARN_TEXT, FIELD(gpus.executables), "",
+     .meaning = "nvidia-smi, or the directory that has it. nmd runs it as its own user, so only root may be able to "
+                "change it. Empty: /usr/bin, /bin or /usr/local/nvidia/bin."},
+    {GPU "discovery-timeout", NM_YARN_MSEC, FIELD(gpus.timeout_usec), "10s", RANGE(100, HOUR_MSEC),
+     .meaning = "Time after which nvidia-smi is killed."},
+    {GPU "discovery-max-errors", NM_YARN_NUMBER, FIELD(gpus.max_errors), "10", RANGE(-1, 1000000),
+     .meaning = "Number of failed runs of nvidia-smi after which nmd runs it no more. -1: no limit."},
+    {NM_YARN_PLUGINS ".fail-fast", NM_YARN_TEXT, FIELD(gpus.fail_fast_text), "",
+     .meaning = "true, or empty: the node joins the cluster only after its GPUs were found. false: if they aren't "
+                "found within a minute, the node joins without GPUs."},
     {LABELS "provider", NM_YARN_TEXT, FIELD(labels.provider), "",
      .meaning = "Source of the node's label, which the node reports to the ResourceManager. config: "
                 "the property provider.configured-node-partition. script: the output of a script. "

@@ -56,19 +56,52 @@ struct nm_yarn_provider_settings {
 };
 
 #define NM_YARN_RESOURCE_PREFIX "yarn.nodemanager.resource-type."
+#define NM_YARN_RESOURCE_TYPES_MAX 64u
 /* A countable resource beside memory and vcores (settings-parts.h). */
 struct nm_yarn_resource_type {
     char *name, *units; /* units: those of the cluster's type, in which containers and the node count; "" if none */
-    int64_t amount;     /* amount that this node offers */
+    int64_t amount;     /* amount that this node offers; of NM_YARN_GPU: always 0, because the devices are counted */
     char *value;        /* the amount as the files have it; NULL: the files set none, and the amount is 0 */
     char *source;       /* the file that set the value, or NULL */
 };
 
 /* The contents of container-executor.cfg (executor.h). */
+#define NM_YARN_N_EXECUTOR_NAMES 5
 struct nm_yarn_executor {
     char *file;     /* NULL: the file doesn't exist, so all accounts may run containers */
-    char *texts[3]; /* the values, in the order of nm_yarn_executor_names; NULL: Hadoop's default applies */
+    char *texts[NM_YARN_N_EXECUTOR_NAMES]; /* the values, in the order of nm_yarn_executor_names; NULL: Hadoop's default
+                                              applies */
     uid_t min_uid;
+    uint32_t gpu_major;  /* major number of the GPUs' devices; 0: Hadoop's default */
+    uint64_t gpu_minors; /* mask of the minor numbers that may be offered; 0: all */
+};
+
+/* The GPUs that this node offers (gpus.c). Hadoop's GpuResourcePlugin names a GPU by its index, which is its number in
+ * the list of nvidia-smi, and by the minor number of its device /dev/nvidiaMINOR. */
+#define NM_YARN_GPU "yarn.io/gpu"
+#define NM_YARN_PLUGINS "yarn.nodemanager.resource-plugins"
+#define NM_YARN_GPUS_MAX 64u    /* also the limit of minor numbers, because sets of GPUs are masks of 64 bits */
+#define NM_YARN_GPU_INDEX_MAX 255u
+#define NM_YARN_GPU_MAJOR 195u  /* NVIDIA's driver */
+struct nm_yarn_gpu {
+    uint8_t index, minor;
+};
+
+struct nm_yarn_gpu_settings {
+    char **plugins;    /* the names of all resource plugins */
+    char *allowed;     /* "auto", or INDEX:MINOR,... */
+    char *executables; /* nvidia-smi, or its directory; "": a default directory */
+    uint64_t timeout_usec;
+    int64_t max_errors; /* failed attempts after which the discovery is given up; -1: never */
+    char *fail_fast_text; /* "true", "false" or "": true */
+    /* Derived from the properties and from container-executor.cfg. Only valid if `enabled`. */
+    bool enabled;
+    bool fail_fast;     /* the node doesn't join the cluster without its GPUs */
+    bool discovers;     /* `list` is not known before the discovery */
+    uint32_t major;
+    uint64_t minors;    /* mask of the minor numbers that may be offered */
+    struct nm_yarn_gpu list[NM_YARN_GPUS_MAX]; /* sorted by index */
+    size_t n;
 };
 
 /* The aggregation of the logs of containers (log-aggregation.c). */
@@ -155,6 +188,7 @@ struct nm_yarn_settings {
     struct nm_yarn_provider_settings labels, attributes;
     struct nm_yarn_resource_type *resource_types; /* sorted by name */
     size_t n_resource_types;
+    struct nm_yarn_gpu_settings gpus;
 
     int64_t shuffle_port, shuffle_max_connections;
     bool shuffle_drops_cache;

@@ -14,7 +14,6 @@
 #include "util/parse.h"
 
 #define TYPES "yarn.resource-types"
-#define TYPES_MAX 64u
 #define NAME_MAX_SIZE 128u
 
 /* ---- units -------------------------------------------------------------------------------- */
@@ -138,8 +137,8 @@ static int add_type(const struct nm_yarn_conf *c, const char *name, struct nm_ya
         return 0;
     if (find(s, name))
         return nm_fail(ret_message, -EINVAL, TYPES ": %s is in the list twice", name);
-    if (s->n_resource_types == TYPES_MAX)
-        return nm_fail(ret_message, -E2BIG, TYPES ": more than %u types", TYPES_MAX);
+    if (s->n_resource_types == NM_YARN_RESOURCE_TYPES_MAX)
+        return nm_fail(ret_message, -E2BIG, TYPES ": more than %u types", NM_YARN_RESOURCE_TYPES_MAX);
     r = get(c, name, "units", "", &unit, ret_message);
     if (r == 0)
         r = get(c, name, "type", "COUNTABLE", &type, ret_message);
@@ -163,7 +162,7 @@ static int read_types(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, 
     char *rest, *name, *message = NULL;
     int r;
 
-    s->resource_types = calloc(TYPES_MAX + 1, sizeof *s->resource_types);
+    s->resource_types = calloc(NM_YARN_RESOURCE_TYPES_MAX + 1, sizeof *s->resource_types);
     if (!s->resource_types)
         return -ENOMEM;
     if (!nm_yarn_conf_find(c, TYPES))
@@ -198,7 +197,7 @@ static int parse_amount(const char *text, const char *to, int64_t *ret)
 }
 
 /* Reads the node's amount of one resource. A GPU or FPGA is a device, which a plugin of Hadoop's NodeManager assigns to
- * containers. */
+ * containers. The plugin replaces the amount in the file by the number of devices. */
 static int read_amount(const struct nm_yarn_conf *c, const struct nm_yarn_property *p, struct nm_yarn_settings *s,
                        char **ret_message)
 {
@@ -217,9 +216,12 @@ static int read_amount(const struct nm_yarn_conf *c, const struct nm_yarn_proper
     if (!t)
         return nm_fail(ret_message, -ENOENT, "%s%s: " TYPES " doesn't have this resource", NM_YARN_RESOURCE_PREFIX,
                        shown);
-    if (nm_streq(name, "yarn.io/gpu") || nm_streq(name, "yarn.io/fpga"))
-        return nm_fail(ret_message, -EOPNOTSUPP, "%s%s: nmd assigns no devices to containers, so this node can't offer "
-                                                 "them", NM_YARN_RESOURCE_PREFIX, shown);
+    if (nm_streq(name, NM_YARN_GPU) && nm_yarn_gpus_are_wanted(s))
+        return 0;
+    if (nm_streq(name, NM_YARN_GPU) || nm_streq(name, "yarn.io/fpga"))
+        return nm_fail(ret_message, -EOPNOTSUPP, "%s%s: this is a device, and nmd offers devices only by a resource "
+                                                 "plugin; for GPUs, set " NM_YARN_PLUGINS " = " NM_YARN_GPU
+                                                 " instead", NM_YARN_RESOURCE_PREFIX, shown);
     r = parse_amount(value, t->units, &t->amount);
     if (r < 0)
         return nm_fail(ret_message, r, "%s%s = '%s': must be a number with units, such as 5 or 10Gi, which is not too "

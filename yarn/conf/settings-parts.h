@@ -11,6 +11,7 @@
 #include "agent/status.h"
 #include "yarn/conf/conf.h"
 #include "yarn/conf/properties.h"
+#include "yarn/conf/rules.h"
 
 /* ---- a single value: value.c -------------------------------------------------------------- */
 
@@ -104,6 +105,19 @@ void nm_yarn_resource_types_done(struct nm_yarn_settings *s);
 /* Converts an amount between units, and rounds down, as Hadoop's UnitsConversionUtil does. -EINVAL: unknown units;
  * -ERANGE: the result is too large. */
 int nm_yarn_resource_types_convert(int64_t amount, const char *from, const char *to, int64_t *ret);
+
+/* ---- GPUs: gpus.c ------------------------------------------------------------------------- */
+
+/*
+ *   yarn.nodemanager.resource-plugins                         enables GPUs if it contains yarn.io/gpu
+ *   yarn.nodemanager.resource-plugins.gpu.allowed-gpu-devices auto, or INDEX:MINOR,...
+ */
+
+bool nm_yarn_gpus_are_wanted(const struct nm_yarn_settings *s);
+/* Fills in the derived fields of s->gpus. Must be called after the table's properties, the types of resources and
+ * container-executor.cfg were read. Adds a refusal for each invalid property. */
+int nm_yarn_gpus_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
+                      struct nm_refusals *refusals);
 
 /* ---- addresses of name nodes: authority.c ------------------------------------------------- */
 

@@ -239,6 +239,8 @@ static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t
     if (r == 0)
         r = read_executor(dir, s, warn, userdata, refusals);
     if (r == 0)
+        r = nm_yarn_gpus_read(c, s, warn, userdata, refusals);
+    if (r == 0)
         *ret = STEAL_PTR(s);
     return r;
 }
@@ -372,7 +374,8 @@ static int add_properties(json_t *array, const struct nm_yarn_settings *s)
     for (size_t i = 0; r == 0 && i < s->n_admin_variables; i++)
         r = add_variable(array, &s->admin_variables[i]);
     for (size_t i = 0; r == 0 && i < s->n_resource_types; i++)
-        r = add_resource_type(array, &s->resource_types[i]);
+        if (!s->gpus.enabled || !nm_streq(s->resource_types[i].name, NM_YARN_GPU))
+            r = add_resource_type(array, &s->resource_types[i]);
     for (size_t i = 0; r == 0 && i < s->lending.n_overrides; i++)
         r = add_override(array, &s->lending.overrides[i]);
     return r;

@@ -87,6 +87,14 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 
 /* ---- preparation ---- */
 
+/* The GPUs that a container may use, for its environment. */
+struct nm_yarn_gpu_set {
+    bool is_set;     /* false: this node has no GPUs, and the environment gets no variables for them */
+    bool isolated;   /* the container can't open the other GPUs */
+    uint8_t indexes[NM_YARN_GPUS_MAX];
+    size_t n;
+};
+
 /* The preparation copies the strings. The context must live until the container has ended. */
 struct nm_yarn_task {
     const char *application, *container; /* ids as text */
@@ -97,6 +105,7 @@ struct nm_yarn_task {
     int32_t node_port, web_port;
     Yarn__Data *const *services; /* data of the auxiliary services, for the variables NM_AUX_SERVICE_name */
     size_t n_services;
+    struct nm_yarn_gpu_set gpus;
 };
 
 /* `ended` is called once, but never from within nm_yarn_launcher_prepare(). It may free the preparation. `result` is 0,

@@ -8,7 +8,7 @@
 
 #include "util/parse.h"
 
-#define NODES_OWN 14 /* maximum number of variables, without those of auxiliary services */
+#define NODES_OWN 17 /* maximum number of variables, without those of auxiliary services */
 #define FIRST_JAVA_WITH_OPENS 17
 
 static const char opens[] = "--add-opens=java.base/java.lang=ALL-UNNAMED "
@@ -71,6 +71,33 @@ static int put_services(const struct nm_yarn_task *t, struct nm_arena *a, struct
     return 0;
 }
 
+/* Returns a comma-separated list of the indexes, or of the numbers from 0 with `renumbers`. */
+static char *list_gpus(struct nm_arena *a, const struct nm_yarn_gpu_set *g, bool renumbers)
+{
+    char text[4 * NM_YARN_GPUS_MAX + 1] = "";
+
+    for (size_t i = 0, n = 0; i < g->n; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u", i > 0 ? "," : "",
+                              renumbers ? (unsigned)i : g->indexes[i]);
+    return nm_arena_print(a, "%s", text);
+}
+
+/* Adds the variables that tell CUDA and NVIDIA's container runtime which GPUs to use. CUDA numbers only the GPUs that
+ * the process can open. So in an isolated container its numbers begin with 0. Otherwise they are nvidia-smi's indexes,
+ * if CUDA sorts the GPUs as nvidia-smi does. */
+static int put_gpus(const struct nm_yarn_gpu_set *g, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
+{
+    int r = 0;
+
+    if (!g->is_set)
+        return 0;
+    if (g->n > 0)
+        r = add(env, n, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    if (r == 0)
+        r = add(env, n, "CUDA_VISIBLE_DEVICES", list_gpus(a, g, g->isolated));
+    return r == 0 ? add(env, n, "NVIDIA_VISIBLE_DEVICES", g->n > 0 ? list_gpus(a, g, false) : "void") : r;
+}
+
 /* Adds the variables of the node. USER is the submitter, even if the container runs as another account, because
  * Hadoop's clients act on behalf of the submitter. */
 static int put_node(const struct nm_yarn_variable_sources *s, const struct nm_yarn_task *t, struct nm_arena *a,
@@ -98,6 +125,8 @@ static int put_node(const struct nm_yarn_variable_sources *s, const struct nm_ya
         r = add(env, &n, "JVM_PID", "$$");
     if (r == 0)
         r = put_paths(s, t, a, work, env, &n);
+    if (r == 0)
+        r = put_gpus(&t->gpus, a, env, &n);
     if (r == 0)
         r = put_services(t, a, env, &n);
     l->node = env;

@@ -65,6 +65,13 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "WebHDFS, so the node must reach the HTTP ports of the name nodes and data nodes."},
     {NM "container-metrics.enable", true, ALWAYS, METRICS},
     {NM "container-metrics.", true, IF_SET, METRICS},
+    {NM "resource-plugins", true, IF_SET,
+     "A GPU is isolated by systemd's DeviceAllow, in place of a setuid program. The node needs systemd as PID 1; else "
+     "nmd warns that containers can open all GPUs. A container gets CUDA_VISIBLE_DEVICES and NVIDIA_VISIBLE_DEVICES. A "
+     "guaranteed container that needs a GPU ends opportunistic containers that have one, the latest-started first."},
+    {NM "resource-type.", true, IF_SET,
+     "A guaranteed container that needs the resource ends opportunistic containers that have it. An opportunistic "
+     "container waits on the node until the resource is free."},
     {NM "aux-services", false, IF_SET,
      "nm-shuffle, a process of its own, serves map outputs at the same port and with the same protocol."},
     {"fs.defaultFS", false, IF_SET,
@@ -102,9 +109,12 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
 
     /* functions that a rule refuses or warns of */
     {NM "runtime.linux.", true, IF_SET, "nmd runs containers as processes without images, so this has no effect."},
-    {NM "resource-plugins.", true, IF_SET, "nmd offers no GPUs and no devices of plugins, so this has no effect."},
-    {NM "pluggable-device-framework.", true, IF_SET,
-     "nmd offers no GPUs and no devices of plugins, so this has no effect."},
+    {NM "resource-plugins.gpu.docker-plugin", true, IF_SET,
+     "nmd runs containers as processes without images, so this has no effect."},
+    {NM "resource-plugins.gpu.docker-plugin.", true, IF_SET,
+     "nmd runs containers as processes without images, so this has no effect."},
+    {NM "resource-plugins.", true, IF_SET, "nmd offers no devices except GPUs, so this has no effect."},
+    {NM "pluggable-device-framework.", true, IF_SET, "nmd offers no devices except GPUs, so this has no effect."},
     {NM "aux-services.", true, IF_SET, "nmd runs no auxiliary service written in Java, so this has no effect."},
     {NM "csi-driver.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "csi-driver-adaptor.", true, IF_SET, NO_SUCH_FUNCTION},

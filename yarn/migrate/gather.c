@@ -242,10 +242,32 @@ static int read_executor(struct gather *g, const char *dir)
 
 /* ---- all other properties ----------------------------------------------------------------- */
 
-/* Returns whether a NodeManager uses properties of this name. The other services of a cluster share its files. */
-static bool is_of_node(const char *name, enum nm_yarn_property_support support)
+/* Returns whether the property belongs to the ResourceManager, although nmd uses properties of this kind: only the
+ * proxy for application masters uses it, and the proxy is off; or it is a limit of a resource type. */
+static bool is_of_rm_only(const struct gather *g, const char *name)
 {
-    return support != NM_YARN_PROPERTY_WITHOUT_EFFECT || strncmp(name, NODE, strlen(NODE)) == 0;
+    static const char *const of_proxy[] = {
+        "yarn.resourcemanager.scheduler.address", "yarn.resourcemanager.address",
+        "yarn.resourcemanager.opportunistic.max.container-allocation.per.am.heartbeat",
+        "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs",
+        "yarn.am.liveness-monitor.expiry-interval-ms"};
+    static const char types[] = "yarn.resource-types.";
+    const char *last = strrchr(name, '.');
+
+    if (strncmp(name, types, strlen(types)) == 0)
+        return !nm_streq(last, ".units") && !nm_streq(last, ".type");
+    for (size_t i = 0; !g->settings->proxy && i < NM_ARRAY_SIZE(of_proxy); i++)
+        if (nm_streq(of_proxy[i], name))
+            return true;
+    return false;
+}
+
+/* Returns whether a NodeManager uses properties of this name. The other services of a cluster share its files. */
+static bool is_of_node(const struct gather *g, const char *name, enum nm_yarn_property_support support)
+{
+    if (strncmp(name, NODE, strlen(NODE)) == 0)
+        return true;
+    return support != NM_YARN_PROPERTY_WITHOUT_EFFECT && !is_of_rm_only(g, name);
 }
 
 static bool is_checked_name(const char *name)
@@ -282,7 +304,7 @@ static int add_other(struct gather *g, const char *name)
                             "Unknown to Hadoop 3.3, 3.4 and 3.5 and to nmd, so it has no effect. Check its spelling.");
     if (b)
         return add_property(g, b->differs ? NM_MIGRATE_DIFFERS : NM_MIGRATE_SAME, name, b->why);
-    if (support == NM_YARN_PROPERTY_UNKNOWN || !is_of_node(name, support)) {
+    if (support == NM_YARN_PROPERTY_UNKNOWN || !is_of_node(g, name, support)) {
         g->report->n_others++;
         return 0;
     }

@@ -5,6 +5,9 @@
 #include "yarn/migrate/migrate.h"
 
 #include <ctype.h>
+#include <limits.h>
+
+#include "yarn/conf/conf.h"
 
 #define WIDTH 100
 #define INDENT "      "
@@ -81,6 +84,9 @@ static size_t count(const struct nm_migrate_report *r, enum nm_migrate_group gro
 
 void nm_migrate_print(FILE *out, const char *dir, const struct nm_migrate_report *r)
 {
+    char shown[PATH_MAX];
+
+    dir = nm_yarn_conf_printable(dir, shown, sizeof shown);
     fprintf(out, "%s: %zu to set, %zu different, %zu the same\n", dir, count(r, NM_MIGRATE_SET),
             count(r, NM_MIGRATE_DIFFERS), count(r, NM_MIGRATE_SAME));
     for (enum nm_migrate_group g = 0; g < NM_MIGRATE_N_GROUPS; g++) {
@@ -111,7 +117,9 @@ static int append(json_t *lists[], const struct nm_migrate_entry *e)
 
 json_t *nm_migrate_to_json(const char *dir, const struct nm_migrate_report *r)
 {
-    json_t *all = json_pack("{s:s, s:i, s:I}", "directory", dir, "status", nm_migrate_report_status(r),
+    char shown[PATH_MAX];
+    json_t *all = json_pack("{s:s, s:i, s:I}", "directory", nm_yarn_conf_printable(dir, shown, sizeof shown),
+                            "status", nm_migrate_report_status(r),
                             "other_properties", (json_int_t)r->n_others);
     json_t *lists[NM_MIGRATE_N_GROUPS];
     int e = all ? 0 : -ENOMEM;

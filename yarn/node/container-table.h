@@ -57,6 +57,8 @@ struct nm_yarn_container {
     bool increase_reported; /* the heartbeat that is being sent reports the increase */
     struct nm_yarn_preparation *preparation;
     const Yarn__LaunchContext *prepared; /* the context of `preparation` */
+    bool waits;           /* the preparation begins when the container has what it requests (node-waiting.c) */
+    uint64_t waits_since_usec;
     bool moved;           /* this start uses other directories, since an original directory could not be used */
     struct nm_yarn_extra *extras;
     size_t n_extras;

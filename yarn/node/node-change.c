@@ -59,6 +59,7 @@ static int apply(struct nm_yarn_container *i, struct nm_bytes identifier, const 
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                         const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
 {
+    _cleanup_free_ char *conflict = NULL;
     struct nm_problem problem = {0};
     struct nm_yarn_container *i;
     int r = nm_yarn_find_live(n, token->container, &i, why);
@@ -71,6 +72,9 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
     if (!token->resource || token->resource->memory <= 0 || token->resource->memory > INT32_MAX ||
         token->resource->vcores <= 0 || token->resource->vcores > 100000)
         return nm_yarn_refuse(why, "The resource in the token is not valid for a container.");
+    conflict = nm_yarn_resource_find_conflict(i, token);
+    if (conflict)
+        return nm_yarn_refuse(why, "%s", conflict);
     r = apply(i, identifier, token, &problem);
     return r > 0 ? nm_yarn_refuse(why, "%s", problem.message) : r;
 }

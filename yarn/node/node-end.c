@@ -31,6 +31,8 @@ static void complete(struct nm_yarn_container *i, int32_t status, const char *di
     free(i->diagnostics);
     i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without diagnostics */
     nm_yarn_container_end_logs(i);
+    if (i->node->p.settings->n_resource_types > 0)
+        (void)sd_event_source_set_enabled(i->node->serve, SD_EVENT_ONESHOT);
     i->node->p.on_change(i->node->p.userdata);
 }
 

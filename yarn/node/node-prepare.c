@@ -17,7 +17,7 @@ static void on_progress(struct nm_yarn_preparation *p, const char *text, void *u
     (void)nm_manager_progress(i->node->p.manager, NM_YARN_OWNER, i->text, text, &problem);
 }
 
-static void fail(struct nm_yarn_container *i, const char *why)
+void nm_yarn_container_fail(struct nm_yarn_container *i, const char *why)
 {
     struct nm_problem problem;
 
@@ -75,7 +75,7 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
     if (result >= 0)
         (void)nm_manager_prepared(i->node->p.manager, NM_YARN_OWNER, i->text, &problem);
     else if (!begin_elsewhere(i, p))
-        fail(i, message ?: strerror(-result));
+        nm_yarn_container_fail(i, message ?: strerror(-result));
 }
 
 /* Ignores the result for a container that is already running: its resources are kept if they still exist. */
@@ -101,7 +101,8 @@ struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, co
                                  .context = context,
                                  .node_host = n->host,
                                  .node_port = n->port,
-                                 .web_port = n->web_port};
+                                 .web_port = n->web_port,
+                                 .gpus = nm_yarn_container_gpu_set(i)};
 }
 
 int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n)
@@ -144,5 +145,5 @@ void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running)
         r = nm_yarn_launcher_prepare(n->p.launcher, &task, is_running, &listener, &i->preparation);
     nm_arena_done(&arena);
     if (r < 0 && !is_running)
-        fail(i, strerror(-r));
+        nm_yarn_container_fail(i, strerror(-r));
 }

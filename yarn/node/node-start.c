@@ -273,7 +273,7 @@ static void submit_and_prepare(struct nm_yarn_container *i, const struct nm_blob
         refuse(i, r, r > 0 ? problem.message : strerror(-r));
         return;
     }
-    nm_yarn_container_prepare(i, false);
+    nm_yarn_container_begin(i);
 }
 
 /* ---- start -------------------------------------------------------------------------------- */
@@ -325,7 +325,6 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     const char *runtime = wanted_runtime(context);
     _cleanup_free_ char *no_dirs = NULL;
     char *why = NULL;
-    enum nm_yarn_lack lack;
     int r;
 
     if (nm_yarn_recent_has_app(n, &id->attempt.application))
@@ -336,9 +335,9 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
                          nm_strdup_printf("The container requests the runtime '%.60s' (" RUNTIME "), but this "
                                           "node has only the default one: it runs containers as processes without "
                                           "images.", runtime));
-    lack = nm_yarn_node_find_lack(n, token, &why);
-    if (lack != NM_YARN_LACKS_NOTHING)
-        return fail_plan(p, lack == NM_YARN_LACKS_NOW ? full_status(n) : NM_YARN_INVALID, why);
+    why = nm_yarn_resource_find_lack(n, token);
+    if (why)
+        return fail_plan(p, NM_YARN_INVALID, why);
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
         return fail_plan(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));

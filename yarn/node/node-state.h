@@ -42,6 +42,11 @@ struct nm_yarn_node {
     struct nm_yarn_node_params p;
     struct nm_subscription *subscription;
     sd_event_source *sweep; /* removes containers later, outside of the manager's callbacks */
+    /* serve: lets containers get their resources later, also outside of these callbacks. serve_again: does so while
+     * containers wait. */
+    sd_event_source *serve, *serve_again;
+    struct nm_yarn_gpu gpus[NM_YARN_GPUS_MAX]; /* the GPUs that the node offers, sorted by index */
+    size_t n_gpus;
     struct nm_yarn_container_table containers;
     struct nm_yarn_app_store app_store;
     bool awaits_ends; /* see nm_yarn_node_set_awaits_ends() */
@@ -114,21 +119,53 @@ void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* Removes the application if it has ended and all its containers were removed. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 
+/* ---- node-gpus.c ---- */
+/* Returns the GPUs that containers have which haven't ended, as a mask of minor numbers. */
+uint64_t nm_yarn_node_held_gpus(const struct nm_yarn_node *n);
+/* Returns the number of the node's GPUs that aren't in the mask. */
+size_t nm_yarn_node_free_gpus(const struct nm_yarn_node *n, uint64_t held);
+/* Assigns the first `number` GPUs that aren't in the mask, and adds them to it. Journals the choice. Returns 0, -errno,
+ * or a positive outcome of the manager. */
+int nm_yarn_container_assign_gpus(struct nm_yarn_container *i, size_t number, uint64_t *held);
+/* Forbids the container all GPUs that it doesn't have, from its next start on. Must be called after an assignment and
+ * for each adopted container. */
+void nm_yarn_container_restrict(const struct nm_yarn_container *i);
+struct nm_yarn_gpu_set nm_yarn_container_gpu_set(const struct nm_yarn_container *i);
+
 /* ---- node-prepare.c ---- */
+/* Ends a container whose preparation has failed. */
+void nm_yarn_container_fail(struct nm_yarn_container *i, const char *why);
 /* Returns a preparation task for this container, without data of auxiliary services. */
 struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
 /* ---- node-resources.c ---- */
-enum nm_yarn_lack {
-    NM_YARN_LACKS_NOTHING,
-    NM_YARN_LACKS_NOW,    /* other containers have the rest of the resource */
-    NM_YARN_LACKS_ALWAYS, /* the node has less of the resource */
+/* Return the amount of the type that the token requests, or that the node offers. In the units of the type. */
+int64_t nm_yarn_resource_requested(const Hadoop__ContainerTokenIdentifier *token,
+                                   const struct nm_yarn_resource_type *type);
+int64_t nm_yarn_resource_offered(const struct nm_yarn_node *n, const struct nm_yarn_resource_type *type);
+bool nm_yarn_resource_is_gpu(const struct nm_yarn_node *n, const struct nm_yarn_resource_type *type);
+/* Returns whether the token requests a resource of this node beside memory and vcores. */
+bool nm_yarn_resource_is_requested(const struct nm_yarn_node *n, const Hadoop__ContainerTokenIdentifier *token);
+/* The sums of one type over the containers that have it: that haven't ended, and don't wait for it. */
+struct nm_yarn_held {
+    int64_t guaranteed, opportunistic;
 };
-/* Returns whether the node lacks a countable resource that the container requests. *ret_why: a sentence that the caller
- * frees, or NULL if memory ran out. */
-enum nm_yarn_lack nm_yarn_node_find_lack(const struct nm_yarn_node *n, const Hadoop__ContainerTokenIdentifier *token,
-                                         char **ret_why);
+/* Fills in one element for each type of the settings. */
+void nm_yarn_resource_sums(const struct nm_yarn_node *n, struct nm_yarn_held held[NM_YARN_RESOURCE_TYPES_MAX]);
+/* Returns a sentence if the node has less of a resource than the token requests, which the caller frees. NULL: the node
+ * has enough, or there is no memory. */
+char *nm_yarn_resource_find_lack(const struct nm_yarn_node *n, const Hadoop__ContainerTokenIdentifier *token);
+/* Returns a sentence as above if the container can't change from its token to the other one. */
+char *nm_yarn_resource_find_conflict(const struct nm_yarn_container *i, const Hadoop__ContainerTokenIdentifier *to);
+
+/* ---- node-waiting.c ---- */
+/* Begins the preparation of a new container, or lets the container wait for its resources. */
+void nm_yarn_container_begin(struct nm_yarn_container *i);
+/* Marks an adopted container that waits, or that may have waited before the restart of nmd. */
+void nm_yarn_container_adopt_wait(struct nm_yarn_container *i, const struct nm_container *c);
+/* Gives free resources to the containers that wait. */
+void nm_yarn_node_serve(struct nm_yarn_node *n);
 
 /* ---- node-figures.c ---- */
 /* Count a change of a container for nm_yarn_node_get_figures(). c: the manager's container, or NULL if the container

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "yarn/launch/launcher.h"
 #include "yarn/logs/logs.h"
@@ -40,6 +41,20 @@ static void on_end(const struct nm_container *c, void *userdata)
 
     if (i && !i->completed)
         nm_yarn_container_decide_at_end(i, c);
+}
+
+static int on_serve(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    nm_yarn_node_serve(userdata);
+    return 0;
+}
+
+static int on_serve_again(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source, (void)usec;
+    nm_yarn_node_serve(userdata);
+    return 0;
 }
 
 static int on_sweep(sd_event_source *source, void *userdata)
@@ -104,8 +119,12 @@ static int adopt(struct nm_yarn_node *n, const char *id)
     if (r < 0)
         return r;
     i->is_adopted = true;
-    if (c->view.state == NM_COMPLETED)
+    if (c->view.state == NM_COMPLETED) {
         nm_yarn_container_ended(i, c);
+        return 0;
+    }
+    nm_yarn_container_restrict(i);
+    nm_yarn_container_adopt_wait(i, c);
     return 0;
 }
 
@@ -153,10 +172,27 @@ static void prepare_adopted(struct nm_yarn_node *n)
         const struct nm_container *c = i->completed || i->preparation ? NULL : nm_yarn_container_core(i);
 
         next = i->next;
-        if (c)
+        if (c && !i->waits)
             nm_yarn_container_prepare(i, c->view.state != NM_NEW && c->view.state != NM_LOCALIZING);
     }
     nm_yarn_launcher_allow_removals(n->p.launcher);
+    (void)sd_event_source_set_enabled(n->serve, SD_EVENT_ONESHOT);
+}
+
+static int add_sources(struct nm_yarn_node *n)
+{
+    int r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
+
+    if (r >= 0)
+        r = sd_event_source_set_enabled(n->sweep, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_defer(n->p.event, &n->serve, on_serve, n);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(n->serve, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time_relative(n->p.event, &n->serve_again, CLOCK_BOOTTIME, 0, 10 * NM_USEC_PER_MSEC,
+                                       on_serve_again, n);
+    return r < 0 ? r : sd_event_source_set_enabled(n->serve_again, SD_EVENT_OFF);
 }
 
 /* ---- creation and end --------------------------------------------------------------------- */
@@ -212,9 +248,7 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
     n->p = *params;
     n->app_store = (struct nm_yarn_app_store){-1, -1};
     nm_yarn_container_table_init(&n->containers);
-    r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(n->sweep, SD_EVENT_OFF);
+    r = add_sources(n);
     if (r >= 0)
         r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
     if (r >= 0)
@@ -240,6 +274,8 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     nm_subscription_free(n->subscription);
     nm_manager_set_end_callback(n->p.manager, NM_YARN_OWNER, NULL, NULL);
     sd_event_source_disable_unref(n->sweep);
+    sd_event_source_disable_unref(n->serve);
+    sd_event_source_disable_unref(n->serve_again);
     nm_yarn_container_table_done(&n->containers);
     nm_yarn_app_store_done(&n->app_store);
     free(n);

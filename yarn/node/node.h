@@ -215,6 +215,13 @@ bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
 /* Returns the memory that the ResourceManager has allocated to running guaranteed containers. Containers that are being
  * ended don't count, since the ResourceManager has released their memory. */
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);
+/* Sets the GPUs that the node offers, sorted by index. */
+void nm_yarn_node_set_gpus(struct nm_yarn_node *n, const struct nm_yarn_gpu *list, size_t n_list);
+/* Returns a new reference to an array of the node's GPUs, with the containers that have them. A container that the
+ * viewer may not see is only counted as one. NULL: no memory. */
+json_t *nm_yarn_node_show_gpus(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights);
+/* Returns how many of the node's GPUs containers have. */
+size_t nm_yarn_node_n_assigned_gpus(const struct nm_yarn_node *n);
 /* Adds the countable resources beside memory and vcores that the node offers. */
 int nm_yarn_node_offer_resources(const struct nm_yarn_node *n, struct nm_arena *arena, Hadoop__Resource *r);
 /* Returns a new reference to an array: each such resource, its amount on the node, and the sums of what containers have

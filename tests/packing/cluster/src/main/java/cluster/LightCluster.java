@@ -217,9 +217,18 @@ public final class LightCluster {
         return app;
     }
 
+    /** The size of a container. Only a cluster whose resource-types.xml has GPUs can count them. */
+    private static Resource size(Query q) {
+        Resource size = Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1));
+        if (q.has("gpus")) {
+            size.setResourceValue("yarn.io/gpu", q.number("gpus", 0));
+        }
+        return size;
+    }
+
     private String ask(Query q) throws Exception {
         LightApp app = app(q);
-        int priority = app.ask(q.number("n", 1), Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)),
+        int priority = app.ask(q.number("n", 1), size(q),
                 q.text("host", ""), q.text("rack", "/default-rack"), q.text("label", ""), !q.has("strict"),
                 ExecutionType.valueOf(q.text("type", "GUARANTEED")), q.text("cmd", ""), q.text("url", ""));
         return String.format("{\"app\":\"%s\",\"priority\":%d}", app.id, priority);
@@ -233,8 +242,7 @@ public final class LightCluster {
                     : ContainerUpdateType.DEMOTE_EXECUTION_TYPE, null, type);
         } else {
             app.update(id, q.has("less") ? ContainerUpdateType.DECREASE_RESOURCE
-                    : ContainerUpdateType.INCREASE_RESOURCE,
-                    Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)), null);
+                    : ContainerUpdateType.INCREASE_RESOURCE, size(q), null);
         }
     }
 
