@@ -268,9 +268,7 @@ static void test_the_state_of_the_connection_is_reported(void **state)
                          "invalid state of an application: running"), NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = ""),
                          "Error: You must specify a non-empty string for the user"), NM_AGENT_E_INVALID);
-    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"),
-                         "The users of applications are not shown over TCP; use the UNIX socket."),
-                     NM_AGENT_E_FORBIDDEN);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"), ""), 0);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "app_1"), "Invalid ApplicationId: app_1"),
                      NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1_0001"),
@@ -279,6 +277,20 @@ static void test_the_state_of_the_connection_is_reported(void **state)
                          "invalid container id, container_1"), NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/containers/{id}", .id = "container_1_0001_01_000001"),
                          "container with id, container_1_0001_01_000001, not found"), NM_AGENT_E_NOT_FOUND);
+}
+
+static void test_users_are_not_shown_over_tcp_if_logs_are_not(void **state)
+{
+    struct tracker_fixture *w = *state;
+
+    tracker_configure(w, TRACKER_PROPERTY("nmd.web.container-logs", "false"));
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps"), ""), 0);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"),
+                         "The users of applications are not shown over TCP; use the UNIX socket."),
+                     NM_AGENT_E_FORBIDDEN);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .with_users = true, .user = "ada"), ""), 0);
 }
 
 /* The state of the proxy of application masters is reported on a node without a proxy and on a node with a proxy. */
@@ -404,7 +416,7 @@ static void test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found(void *
          {}, 307, "http://h/ws/containers/" GONE "/logs?a=b&redirected_from_node=true"},
         {"", {.file = "a b"}, 307, "http://h/ws/containerlogs/" GONE "/a%20b?a=b&redirected_from_node=true"},
         {"", {.file = "a", .again = "true"}, 404, "Unknown container"},
-        {"", {.file = "a", .again = "false"}, 307, "/logs/a?a=b"},
+        {"", {.file = "a", .again = "false"}, 307, "/ws/containerlogs/" GONE "/a?a=b"},
         {"", {.owner = "u"}, 307, "/" GONE "/" GONE "/u?a=b"},
         {"", {.owner = "u", .file = "a/b"}, 307, "/" GONE "/" GONE "/u/a%2Fb?a=b"},
         {"", {.on_socket = true}, 404, "Unknown container"}, /* a user is told nothing about other users' containers */
@@ -694,6 +706,7 @@ int main(void)
         TEST(test_the_active_resourcemanager_is_found),
         TEST(test_the_name_of_the_host_is_the_default_name_of_the_node),
         TEST(test_the_state_of_the_connection_is_reported),
+        TEST(test_users_are_not_shown_over_tcp_if_logs_are_not),
         TEST(test_the_state_of_the_proxy_is_reported),
         TEST(test_without_a_cluster_each_page_reports_no_cluster),
         TEST(test_logs_that_are_not_on_the_node_are_elsewhere_or_not_found),
