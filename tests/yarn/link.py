@@ -30,7 +30,7 @@ MTU = 65000  # few large packets, since each packet costs this process time
 MOST = 20000  # packets under way
 
 namespace, here, there, control = sys.argv[1:5]
-name = "link" + there.rsplit(".", 1)[1]
+name = "link" + there.split(".")[2]  # several links have an end in this namespace
 random.seed(1)
 
 
