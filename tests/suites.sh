@@ -10,7 +10,8 @@
 # A suite is a file NN-name.sh. Its time limit is in a line "# deadline: SECONDS". Without this line the limit is default_deadline.
 # A suite that measures no time may have a line "# beside: others". The program that sources this file sets beside_lanes, the number
 # of such suites that run beside the other suites. The other suites run one after the other. The environment of a suite has
-# NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR, which is an empty directory for this suite only.
+# NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR, which is an empty directory for this suite only. With NMD_TEST_DEADLINE in the
+# environment of run, this is the time limit of each suite, in seconds. With NMD_TEST_ONCE=1, a failed suite does not run again.
 set -uo pipefail
 
 default_deadline=${default_deadline:-60}
@@ -35,7 +36,7 @@ chosen_suites() { # NAME...: prints each suite that begins with one of the names
 says() { sed -n "s/^# $2: *\([0-9a-z]*\).*/\1/p" "$here/$1.sh" | head -n 1; } # SUITE WORD
 deadline_of() { # SUITE
     local deadline
-    deadline=$(says "$1" deadline)
+    deadline=${NMD_TEST_DEADLINE:-$(says "$1" deadline)}
     echo "${deadline:-$default_deadline}"
 }
 
@@ -86,7 +87,7 @@ run_and_report() { # NAME
     run_suite "$1"
     # Suites use real processes, so a busy host can disturb their measurements. A failed suite therefore runs a second time, and
     # this result counts. The first failure stays in the log.
-    if suite_is_bad "$1"; then
+    if suite_is_bad "$1" && [ -z "${NMD_TEST_ONCE:-}" ]; then
         echo "# $1 failed at its first try (status $status) with this output:"
         grep -A8 '^not ok' "$work/$1.tap" | sed 's/^/#   /'
         tail -n 10 "$work/$1.err" | sed 's/^/#   stderr: /'
