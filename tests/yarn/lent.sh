@@ -25,7 +25,7 @@ with_rule() { # RULE: prints the options of a job of MapReduce
 
 declare -A service_ids=()
 # Submits an application whose master is the command. It needs neither a client nor a JVM.
-service_begin() { # NAME MB [COMMAND]
+service_submit() { # NAME MB [COMMAND]
     local id
     id=$(curl -sSf -X POST "$rm_web/ws/v1/cluster/apps/new-application?user.name=$job_user" | jq -r '."application-id"') &&
         jq -n --arg id "$id" --arg name "$1" --argjson mb "$2" --arg command "${3:-exec sleep 100000}" '{"application-id": $id,
@@ -33,12 +33,17 @@ service_begin() { # NAME MB [COMMAND]
             "am-container-spec": {commands: {command: $command}}, resource: {memory: $mb, vCores: 1}}' |
         curl -sSf -X POST -H 'Content-Type: application/json' -d @- "$rm_web/ws/v1/cluster/apps?user.name=$job_user" || return
     service_ids[$1]=$id
-    wait_until 30 service_has "$1" "$2"
+}
+service_begin() { # NAME MB [COMMAND]
+    service_submit "$@" && wait_until 30 service_has "$1" "$2"
 }
 service_has() { [ "$(rm_get "apps/${service_ids[$1]}" | jq .app.allocatedMB)" = "$2" ]; } # NAME MB: for wait_until
-service_end() { # NAME
+app_kill() { # APPLICATION-ID
     curl -sSf -X PUT -H 'Content-Type: application/json' -d '{"state":"KILLED"}' -o /dev/null \
-        "$rm_web/ws/v1/cluster/apps/${service_ids[$1]}/state?user.name=$job_user" && wait_until 30 service_has "$1" -1
+        "$rm_web/ws/v1/cluster/apps/$1/state?user.name=$job_user"
+}
+service_end() { # NAME
+    app_kill "${service_ids[$1]}" && wait_until 30 service_has "$1" -1
 }
 allocated_mb() { rm_get metrics | jq .clusterMetrics.allocatedMB; }
 available_mb() { rm_get metrics | jq .clusterMetrics.availableMB; }
