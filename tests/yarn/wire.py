@@ -153,6 +153,7 @@ class Client:
 
     def __init__(self, address, protocol, source="127.0.0.2"):
         self.socket = socket.create_connection(address, 20, (source, 0))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # small messages follow each other without a response
         self.protocol = protocol
         self.calls = 0
 
