@@ -44,7 +44,7 @@ BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
 	%D%/scale %D%/vm %D%/packing %D%/masters %D%/lending %D%/yarn-launch.py %D%/surge-bound.py \
-	%D%/shuffle %D%/shuffle_node.py
+	%D%/shuffle %D%/shuffle_node.py %D%/yarn %D%/yarn_node.py
 
 bench: $(bench_programs) first-instruction nmd/nmd $(started_by_nmd) nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
@@ -71,4 +71,8 @@ bench-lending: nmd/nmd $(started_by_nmd) nmctl/nmctl
 # nm-shuffle compared with Hadoop's own ShuffleHandler. It takes four minutes.
 bench-shuffle: shuffle-compare nm-shuffle
 	$(srcdir)/%D%/shuffle/bench.sh .
-.PHONY: bench bench-vm bench-packing bench-masters bench-lending bench-shuffle
+
+# nmd compared with Hadoop's own NodeManager, figure by figure. It takes 25 minutes.
+bench-yarn: nmd/nmd $(started_by_nmd) nmctl/nmctl first-instruction shuffle-compare
+	$(srcdir)/%D%/yarn/run .
+.PHONY: bench bench-vm bench-packing bench-masters bench-lending bench-shuffle bench-yarn

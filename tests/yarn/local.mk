@@ -10,7 +10,7 @@ log_format_SOURCES = %D%/log-format.c
 log_format_LDADD = $(log_format_libs)
 BUILT_SOURCES += $(yarn_messages)
 CLEANFILES += $(yarn_messages)
-EXTRA_DIST += %D%/nodes.proto %D%/run %D%/archive %D%/lib.sh %D%/jobs.sh %D%/10-node.sh %D%/11-faulty-rm.sh %D%/12-several-rms.sh %D%/13-scale.sh \
+EXTRA_DIST += %D%/nodes.proto %D%/run %D%/archive %D%/lib.sh %D%/jobs.sh %D%/10-node.sh %D%/11-faulty-rm.sh %D%/12-several-rms.sh %D%/13-scale.sh %D%/14-head-to-head.sh \
 	%D%/20-token.sh %D%/30-shuffle.sh %D%/35-launch.sh %D%/40-hdfs.sh %D%/45-containers.sh %D%/50-pi.sh %D%/51-nodes.sh \
 	%D%/52-shell.sh %D%/54-jobs.sh %D%/55-eleven-gb.sh %D%/57-core-3.3.sh %D%/58-core-3.5.sh %D%/core.sh \
 	%D%/60-forged.sh %D%/61-slow-user.sh %D%/62-fetch-command.sh %D%/63-cleaner.sh %D%/70-logs.sh \

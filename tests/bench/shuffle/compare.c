@@ -228,6 +228,17 @@ static void measure_all(unsigned turn, unsigned what, unsigned many)
     }
 }
 
+/* tests/bench/yarn/run reads these lines. */
+static void print_turn(unsigned turn, unsigned what, unsigned many)
+{
+    const struct result *ours = &bench.results[what][many][NM][turn], *theirs = &bench.results[what][many][OTHER][turn];
+
+    printf("turn %u of %u: %s, %s: nm-shuffle %.1f MiB/s %.4f s/GiB, other %.1f MiB/s %.4f s/GiB\n", turn, bench.turns,
+           case_names[what], many ? "4 clients" : "1 client", ours->mib_per_sec, ours->cpu_sec_per_gib,
+           theirs->mib_per_sec, theirs->cpu_sec_per_gib);
+    (void)fflush(stdout);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -286,8 +297,7 @@ int main(int argc, char **argv)
         for (unsigned what = 0; what < CASES; what++)
             for (unsigned many = 0; many < 2; many++) {
                 measure_all(turn, what, many);
-                printf("turn %u of %u: %s\n", turn, bench.turns, case_names[what]);
-                (void)fflush(stdout);
+                print_turn(turn, what, many);
             }
     print_table();
     stop_all();
