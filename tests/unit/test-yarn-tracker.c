@@ -288,7 +288,8 @@ static void test_users_are_not_shown_over_tcp_if_logs_are_not(void **state)
     tracker_run_beats(w, 1);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps"), ""), 0);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"),
-                         "This node doesn't show the users of applications over TCP (nmd.web.container-logs is false)."),
+                         "This node doesn't show the users of applications over TCP (nmd.web.container-logs is "
+                         "false)."),
                      NM_AGENT_E_FORBIDDEN);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .with_users = true, .user = "ada"), ""), 0);
 }
