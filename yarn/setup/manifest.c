@@ -124,8 +124,9 @@ static int read_entries(struct nm_arena *a, const json_t *root, struct nm_setup_
     struct nm_setup_manifest m = {.conf_dir = copy_text(a, json_object_get(root, "conf_dir"))};
     int r = 0;
 
-    if (json_integer_value(json_object_get(root, "version")) != MANIFEST_VERSION || !json_is_array(list) || n > ENTRIES_MAX ||
-        !json_is_string(json_object_get(root, "conf_dir"))) /* conf_dir isn't checked: it is only displayed */
+    /* conf_dir isn't checked: it is only displayed */
+    if (json_integer_value(json_object_get(root, "version")) != MANIFEST_VERSION || !json_is_array(list) ||
+        n > ENTRIES_MAX || !json_is_string(json_object_get(root, "conf_dir")))
         return -EBADMSG;
     m.entries = nm_arena_alloc(a, (n + 1) * sizeof *m.entries);
     if (!m.conf_dir || !m.entries)
