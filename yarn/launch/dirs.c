@@ -75,31 +75,32 @@ static size_t parent_length(const char *path)
 /* Returns 1 if a disk is mounted on the directory, 0 if not, or -errno. */
 static int is_mount(const char *path)
 {
-    _cleanup_free_ char *parent = strndup(path, parent_length(path));
+    char parent[PATH_MAX];
     struct stat own, above;
 
-    if (!parent)
-        return -ENOMEM;
+    (void)snprintf(parent, sizeof parent, "%.*s", (int)parent_length(path), path);
     return stat(path, &own) < 0 || stat(parent, &above) < 0 ? -errno : own.st_dev != above.st_dev;
 }
 
-/* Finds the path at which the directory's disk is mounted. NULL: it is the disk of "/", or there is no memory. */
-static char *find_mount(int fd)
+/* Finds the path at which the directory's disk is mounted. *ret is NULL if that can't be found out, or it is the disk
+ * of "/". Fails only without memory. */
+static int find_mount(int fd, char **ret)
 {
     char link[sizeof "/proc/self/fd/" + 11], path[PATH_MAX];
     ssize_t n;
+    int r = 0;
 
+    *ret = NULL;
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     n = readlink(link, path, sizeof path - 1);
     if (n <= 0 || path[0] != '/')
-        return NULL;
-    for (path[n] = '\0'; !nm_streq(path, "/"); path[parent_length(path)] = '\0') {
-        int r = is_mount(path);
-
-        if (r != 0)
-            return r > 0 ? strdup(path) : NULL;
+        return 0;
+    for (path[n] = '\0'; r == 0 && !nm_streq(path, "/"); path[parent_length(path)] = '\0') {
+        r = is_mount(path);
+        if (r > 0)
+            *ret = strdup(path);
     }
-    return NULL;
+    return r > 0 && !*ret ? -ENOMEM : 0;
 }
 
 /* Opens a directory. A directory that was open before isn't made again, nor used on the disk of its mount point while
@@ -108,8 +109,10 @@ static char *find_mount(int fd)
  * because otherwise nmd would run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
-    int r = d->ino == 0 ? make(d->name) : d->mount && is_mount(d->mount) <= 0 ? -ENOMEDIUM : 0;
+    int r = d->ino == 0 ? make(d->name) : d->mount ? is_mount(d->mount) : 1;
 
+    if (r == 0 && d->ino != 0)
+        r = -ENOMEDIUM;
     if (r >= 0)
         r = open_private(d->name, &d->fd);
     if (r < 0)
@@ -293,18 +296,27 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
 /* Stores which directory is open now. If it isn't the one that was open before, releases the lock of the former one. */
 static int identify(struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
+    char *mount = NULL;
     struct stat st;
+    bool is_other;
+    int r;
 
     if (fstat(d->fd, &st) < 0)
         return -errno;
-    if (d->ino != 0 && (st.st_dev != d->dev || st.st_ino != d->ino)) {
+    is_other = d->ino != 0 && (st.st_dev != d->dev || st.st_ino != d->ino);
+    r = !d->mount || is_other ? find_mount(d->fd, &mount) : 0;
+    if (r < 0)
+        return r;
+    if (mount) {
+        free(d->mount);
+        d->mount = mount;
+    }
+    if (is_other) {
         unlock(dirs, d);
         d->is_full = false;
         if (dirs->replaced_cb)
             dirs->replaced_cb((size_t)(d - dirs->all), dirs->userdata);
     }
-    if (!d->mount)
-        d->mount = find_mount(d->fd);
     d->dev = st.st_dev;
     d->ino = st.st_ino;
     return 0;
@@ -455,12 +467,12 @@ static void check_disk(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 }
 
 /* Closes a directory that was removed or unmounted. Containers have files in the former directory, but access them by
- * path. */
+ * path. A lack of memory says nothing about the directory. */
 static void check_name(struct nm_yarn_dir *d)
 {
     int r = d->fd < 0 || d->ino == 0 ? 1 : has_name(d);
 
-    if (r > 0)
+    if (r > 0 || r == -ENOMEM)
         return;
     report_why(r < 0 ? r : -ENOENT, d->why);
     d->fd = nm_close(d->fd);
