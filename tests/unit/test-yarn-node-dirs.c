@@ -193,32 +193,53 @@ static void test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error(voi
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, open_with_failures, &o) > 10);
 }
 
-/* A disk that was good at the start fails later. */
+static void check_again(struct nm_yarn_dirs *dirs)
+{
+    dirs->checked_usec = 0;
+    nm_yarn_dirs_check(dirs);
+}
+
+/* A disk that was good at the start fails later. After each error the directory is closed, so that the disk can be
+ * unmounted, and the next check opens it again. */
 static void test_a_disk_that_fails_later_is_reported_as_bad(void **state)
 {
     struct nm_yarn_settings s = {.checks_disks = true};
     struct fixture *w = *state;
-    struct nm_yarn_dir dir = {.name = w->root, .fd = dup(w->fd)};
+    struct nm_yarn_dir dir = {.name = w->root, .fd = -EBADF};
     struct nm_yarn_dirs dirs = {.all = &dir, .n = 1, .settings = &s};
     unsigned failures = 0;
 
     for (;; failures++) {
-        dirs.checked_usec = 0;
+        check_again(&dirs);
+        assert_true(dir.is_good);
+        assert_true(dir.fd >= 0);
         fail_nth(FAIL_FILES, failures + 1);
-        nm_yarn_dirs_check(&dirs);
+        check_again(&dirs);
         if (!fail_stop())
             break;
         assert_false(dir.is_good);
         assert_non_null(strstr(dir.why, "Input/output error"));
+        assert_true(dir.fd < 0);
         assert_null(nm_yarn_dirs_next(&dirs, NULL));
     }
-    assert_int_equal(failures, 4);
+    assert_int_equal(failures, 3);
+    /* The directory can't be opened again because of an error of the disk, or because too many files are open. */
+    for (failures = 0;; failures++) {
+        dir.fd = nm_close(dir.fd);
+        fail_nth(FAIL_FILES, failures + 1);
+        check_again(&dirs);
+        if (!fail_stop())
+            break;
+        assert_false(dir.is_good);
+        assert_true(strstr(dir.why, "Input/output error") || strstr(dir.why, "Too many open files"));
+        assert_true(dir.fd < 0);
+    }
+    assert_true(failures > 6);
     assert_true(dir.is_good); /* the check succeeds again after the failures */
     /* /proc can't store files of users. The changed reason is reported. */
     assert_int_equal(close(dir.fd), 0);
     dir.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    dirs.checked_usec = 0;
-    nm_yarn_dirs_check(&dirs);
+    check_again(&dirs);
     assert_true(dir.fd < 0); /* the check has closed it */
     assert_false(dir.is_good);
     assert_string_equal(dir.why, "its file system can't store files");
