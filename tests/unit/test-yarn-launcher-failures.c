@@ -188,7 +188,7 @@ static void test_a_directory_on_a_failed_disk_is_reported(void **state)
     start(w, P("yarn.nodemanager.disk-health-checker.min-healthy-disks", "0.9"));
     assert_false(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_non_null(strstr(why, "1/2 local-dirs have errors:  [ "));
-    assert_non_null(strstr(why, "/local: Not a directory"));
+    assert_non_null(strstr(why, "/local : Not a directory ] "));
 }
 
 /* ---- preparation of a container ----------------------------------------------------------- */
