@@ -254,10 +254,13 @@ static void unmount(struct fixture *w, const char *name, int flags)
 static void test_a_replaced_disk_is_used_without_a_restart(void **state)
 {
     struct fixture *w = *state;
+    char path[PATH_MAX];
 
     if (!has_own_mounts(w))
         skip(); /* only root can mount the disks of the test */
     w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)snprintf(path, sizeof path, "%s/local", w->root);
+    assert_int_equal(remove_tree(path), 0); /* the fixture's launcher has used it */
     mount_at(w, "local", 0);
     mount_at(w, "second", 0);
     start(w, QUICK_CHECKS);
@@ -274,6 +277,8 @@ static void test_a_replaced_disk_is_used_without_a_restart(void **state)
         assert_true(dirs_are(w, "second", NULL));
         assert_true(runs_in(w, "second", "second/filecache/10/f"));
         assert_false(exists(w, "local/usercache"));
+        if (i == 1)
+            mount_at(w, "other", 0); /* takes the device number that the new disk would get */
         mount_at(w, "local", 0);
         RUN_UNTIL(w, !reports(w, "errors"));
         assert_true(runs_in(w, "local", "local/usercache/alice@corp$/appcache"));
@@ -288,6 +293,7 @@ static void test_a_replaced_disk_is_used_without_a_restart(void **state)
     w->launcher = nm_yarn_launcher_free(w->launcher);
     unmount(w, "local", MNT_DETACH);
     unmount(w, "second", MNT_DETACH);
+    unmount(w, "other", MNT_DETACH);
 }
 
 int main(void)
