@@ -74,6 +74,7 @@ struct fixture {
     struct nm_lend *l;
     struct nm_lend_rule rule;
     struct nm_lend_limits limits;
+    int64_t startable_mib; /* on all nodes, if limits.startable is set */
     struct resource_manager rm;
     struct master m;
     /* What the master still waits for, counted by what it was shown; how many more it may be shown, because the

@@ -95,6 +95,22 @@ static void restart(struct fixture *w)
 
 /* ---- a call ------------------------------------------------------------------------------------- */
 
+static uint32_t startable(void *userdata, const struct nm_lend_size *size)
+{
+    const struct fixture *w = userdata;
+
+    return (uint32_t)(w->startable_mib / size->memory_mib);
+}
+
+/* The nodes' room changes with each heartbeat. */
+static void change_startable(struct fixture *w)
+{
+    w->startable_mib = one_in(w, 3) ? 0 : (int64_t)random_number(w, 12000);
+    if (one_in(w, 50))
+        w->limits.startable = w->limits.startable ? NULL : startable;
+    w->limits.userdata = w;
+}
+
 static void change_settings(struct fixture *w)
 {
     static const int64_t limits[] = {-1, -1, 0, 2048, 5000, 20000};
@@ -108,6 +124,7 @@ static void change_settings(struct fixture *w)
     if (one_in(w, 12))
         w->limits.node_memory_mib = limits[random_number(w, NM_ARRAY_SIZE(limits))];
     w->limits.observes = one_in(w, 20);
+    change_startable(w);
     nm_lend_set_rule(w->l, &w->rule);
     if (one_in(w, 4))
         w->rm.guaranteed_room = one_in(w, 4);
@@ -209,6 +226,8 @@ static void check_limits(const struct fixture *w, int64_t asked_before_mib)
         CHECK(w, f.asked_memory_mib <= w->limits.queue_memory_left_mib + asked_before_mib);
     if (w->limits.observes || w->rule.mode == NM_LEND_OFF || is_busy(w))
         CHECK(w, f.asked == 0);
+    if (w->limits.startable)
+        CHECK(w, f.asked_memory_mib <= w->startable_mib);
     for (int k = 0; k < N_KEYS; k++) {
         const struct nm_lend_key_view v = view_of(w, k);
 
@@ -541,7 +560,7 @@ static void history(uint64_t seed)
     w->now_usec = SECONDS(100000);
     w->rule = (struct nm_lend_rule){random_number(w, NM_LEND_N_MODES), SECONDS(random_number(w, 60)),
                                     1 + (unsigned)random_number(w, 100)};
-    w->limits = (struct nm_lend_limits){-1, -1, -1, -1, false, NULL, NULL};
+    w->limits = (struct nm_lend_limits){-1, -1, -1, -1, false, one_in(w, 2) ? startable : NULL, w};
     w->rm.one_table = one_in(w, 6);
     w->m.corrects = one_in(w, 2);
     w->handled_id = -1;

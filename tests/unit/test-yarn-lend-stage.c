@@ -218,13 +218,38 @@ static void test_lent_containers_are_placed_by_the_node(void **state)
     assert_int_equal(l.w.placed, 0);
     lend_tell_room(&l, TOKENS_HOST, 4096, true);
     for (unsigned i = 1; i < 3; i++) {
-        assert_string_equal(lend_call(&l), i == 1 ? "20 G * 0" : "");
+        assert_string_equal(lend_call(&l), i == 1 ? "20 G * 1" : "20 G * 0");
         assert_int_equal(l.w.placed, 1);
         assert_string_equal(lend_seen(&l), i == 1 ? "1099511627775 G" : "1099511627774 G");
     }
     lend_end(&l, NODE_FIRST, -108, "The node was full.");
     (void)lend_call(&l);
     assert_string_equal(lend_seen(&l), "; ended 1099511627775 -102 G Lent by nmd: The node was full.");
+    lend_tear_down(&l);
+}
+
+/* Memory is unused, but a heartbeat places one container on a node, or as many as the node's queue takes. The others
+ * stay in the line for guaranteed containers. */
+static void test_no_more_is_lent_than_the_call_places(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, true, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 5);
+    (void)lend_call(&l);
+    lend_tell_room(&l, TOKENS_HOST, 16384, true);
+    assert_string_equal(lend_call(&l), "20 G * 4");
+    assert_int_equal(l.w.placed, 1);
+    l.w.settings.fill_nodes = true;
+    l.w.settings.queue_max_length = 3;
+    lend_register(&l);
+    lend_want(&l, 20, 6);
+    assert_string_equal(lend_call(&l), "20 G * 4"); /* the one from before may still be on its way to the queue */
+    assert_int_equal(l.w.placed, 2);
+    assert_string_equal(lend_call(&l), "");
+    assert_int_equal(l.w.placed, 0);
     lend_tear_down(&l);
 }
 
@@ -715,6 +740,7 @@ int main(void)
         cmocka_unit_test(test_the_type_is_asked_for_until_it_is_known),
         cmocka_unit_test(test_lending_needs_distributed_scheduling_or_permission),
         cmocka_unit_test(test_lent_containers_are_placed_by_the_node),
+        cmocka_unit_test(test_no_more_is_lent_than_the_call_places),
         cmocka_unit_test(test_opportunistic_containers_of_the_master_do_not_wait_for_answers),
         cmocka_unit_test(test_the_memory_of_an_application_is_limited),
         cmocka_unit_test(test_the_memory_on_a_node_is_limited),

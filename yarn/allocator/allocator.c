@@ -133,16 +133,20 @@ static size_t allocation_pass(struct nm_yarn_allocator *a, uint64_t now_usec, si
     return n;
 }
 
+/* Returns the maximum number of containers of a heartbeat. */
+static int64_t most_of_heartbeat(const struct nm_yarn_allocator *a)
+{
+    const int64_t limit = a->limits.per_heartbeat > 0 ? a->limits.per_heartbeat : INT64_MAX;
+
+    return a->has_limits && a->nodes.n > 0 ? NM_MIN(limit, (int64_t)NM_YARN_ALLOC_HEARTBEAT_MAX) : 0;
+}
+
 /* Determines the maximum number of containers for this heartbeat, and allocates memory for them. */
 static int make_room(struct nm_yarn_allocator *a, size_t *ret_most)
 {
-    uint64_t most = NM_MIN(nm_yarn_ask_table_outstanding(&a->asks), (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX);
+    const uint64_t most = NM_MIN(nm_yarn_ask_table_outstanding(&a->asks), (uint64_t)most_of_heartbeat(a));
     struct nm_yarn_placement *placed;
 
-    if (!a->has_limits || a->nodes.n == 0)
-        most = 0;
-    if (a->limits.per_heartbeat > 0)
-        most = NM_MIN(most, (uint64_t)a->limits.per_heartbeat);
     if (most > a->placed_allocated) {
         placed = realloc(a->placed, most * sizeof *placed);
         if (!placed)
@@ -205,18 +209,27 @@ int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a)
     return largest_mib(&a->limits, most);
 }
 
-/* Returns the memory that lent containers can use on the node now; -1: it isn't known. */
+/* Returns the memory that lent containers can use on the node now. */
 static int64_t startable_mib(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_candidate *node,
                              uint64_t now_usec)
 {
-    int64_t unused_mib;
+    int64_t unused_mib = l->lends_to_unknown && !node->measure.awaited ? INT64_MAX : 0;
 
-    if (!nm_yarn_candidate_is_fresh(node, now_usec))
-        return l->lends_to_unknown && !node->measure.awaited ? -1 : 0;
-    unused_mib = node->measure.admits ? node->measure.unused_memory_mib - node->claimed_mib : 0;
+    if (nm_yarn_candidate_is_fresh(node, now_usec))
+        unused_mib = node->measure.admits ? node->measure.unused_memory_mib - node->claimed_mib : 0;
     if (l->lendable)
         unused_mib = NM_MIN(unused_mib, l->lendable(l->userdata, node->is.host, node->is.port));
     return NM_MAX(unused_mib, INT64_C(0));
+}
+
+/* Returns how many containers may be placed on the node in the next heartbeat, if no ask names it. */
+static int64_t placeable(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_candidate *node)
+{
+    const int64_t room = nm_yarn_candidate_room(node, l->fill ? l->queue_length : 0);
+
+    if (room < 0)
+        return 1; /* it isn't known */
+    return l->fill ? room : NM_MIN(room, INT64_C(1));
 }
 
 uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
@@ -227,13 +240,11 @@ uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct n
 
     for (size_t i = 0; a->has_limits && i < a->nodes.n; i++) {
         const struct nm_yarn_candidate *node = &a->nodes.list[i];
-        const int64_t unused_mib = is_for_lent(a, node) ? startable_mib(&a->limits, node, now_usec) : 0;
 
-        if (unused_mib < 0)
-            return UINT32_MAX;
-        n = NM_MIN(n + unused_mib / size_mib, (int64_t)UINT32_MAX);
+        if (is_for_lent(a, node))
+            n += NM_MIN(startable_mib(&a->limits, node, now_usec) / size_mib, placeable(&a->limits, node));
     }
-    return (uint32_t)n;
+    return (uint32_t)NM_MIN(n, most_of_heartbeat(a));
 }
 
 /* ---- figures ------------------------------------------------------------------------------------ */

@@ -182,15 +182,19 @@ int64_t nm_distribute_lendable_mib(const struct nm_distribute *d)
     return nm_yarn_allocator_lendable_mib(d->allocator);
 }
 
-uint32_t nm_distribute_startable(struct nm_distribute *d, struct nm_yarn_alloc_size size)
+void nm_distribute_look_up_rooms(struct nm_distribute *d)
 {
-    const uint64_t now = nm_steady_usec();
+    if (!d->registered || !nm_distribute_has_keys(d))
+        return;
+    nm_distribute_check_queues(d);
+    nm_distribute_measure(d, nm_steady_usec());
+}
 
+uint32_t nm_distribute_startable(const struct nm_distribute *d, struct nm_yarn_alloc_size size)
+{
     if (!d->registered || !nm_distribute_has_keys(d))
         return 0;
-    nm_distribute_check_queues(d);
-    nm_distribute_measure(d, now);
-    return nm_yarn_allocator_startable(d->allocator, size, now);
+    return nm_yarn_allocator_startable(d->allocator, size, nm_steady_usec());
 }
 
 static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)

@@ -60,14 +60,23 @@ static int note_asks(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
+/* The questions of one plan. The nodes' answers are looked up once, with the first question. */
+struct questions {
+    struct nm_distribute *distribute;
+    bool is_measured;
+};
+
 static uint32_t startable(void *userdata, const struct nm_lend_size *size)
 {
-    const struct nm_lender *l = userdata;
+    struct questions *q = userdata;
 
-    return nm_distribute_startable(l->m->distribute, (struct nm_yarn_alloc_size){size->memory_mib, size->vcores});
+    if (!q->is_measured)
+        nm_distribute_look_up_rooms(q->distribute);
+    q->is_measured = true;
+    return nm_distribute_startable(q->distribute, (struct nm_yarn_alloc_size){size->memory_mib, size->vcores});
 }
 
-static struct nm_lend_limits limits_of( struct nm_lender *l)
+static struct nm_lend_limits limits_of(const struct nm_lender *l, struct questions *q)
 {
     const struct nm_yarn_lending *s = &l->m->context->settings->lending;
     struct nm_lend_limits limits = {
@@ -79,8 +88,9 @@ static struct nm_lend_limits limits_of( struct nm_lender *l)
     if (!l->m->lends || !l->m->distribute)
         return limits;
     limits.node_memory_left_mib = nm_distribute_lendable_mib(l->m->distribute);
+    *q = (struct questions){.distribute = l->m->distribute};
     limits.startable = startable;
-    limits.userdata = l;
+    limits.userdata = q;
     return limits;
 }
 
@@ -126,7 +136,8 @@ static int find_asks(const struct nm_lender *l, struct nm_stage_call *c, struct 
 
 static int make_plan(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_usec, struct plan *ret)
 {
-    const struct nm_lend_limits limits = limits_of(l);
+    struct questions q;
+    const struct nm_lend_limits limits = limits_of(l, &q);
     struct plan p = {};
     int r = nm_lend_plan(l->books, &limits, now_usec, &p.changes, &p.n);
 

@@ -149,11 +149,12 @@ extern const struct nm_stage_type nm_stage_lend;
 extern const struct nm_stage_type nm_stage_distribute;
 
 struct nm_distribute;
-/* Return nm_yarn_allocator_lendable_mib(), and nm_yarn_allocator_startable() by what the nodes have said last. The
- * second function asks them if it is time. Nothing can start before the master has registered, or without the cluster's
- * keys. */
-int64_t nm_distribute_lendable_mib(const struct nm_distribute *d);
-uint32_t nm_distribute_startable(struct nm_distribute *d, struct nm_yarn_alloc_size size);
+int64_t nm_distribute_lendable_mib(const struct nm_distribute *d); /* nm_yarn_allocator_lendable_mib() */
+/* Looks up what the listed nodes have said last, and asks them if it is time. */
+void nm_distribute_look_up_rooms(struct nm_distribute *d);
+/* Returns nm_yarn_allocator_startable() by what was looked up last. Nothing can start before the master has registered,
+ * or without the cluster's keys. */
+uint32_t nm_distribute_startable(const struct nm_distribute *d, struct nm_yarn_alloc_size size);
 
 /*
  * The last stage. It calls the ResourceManager with the token that the ResourceManager issued for the attempt. Each
