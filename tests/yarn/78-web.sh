@@ -8,7 +8,7 @@
 # programs, access lists, and the property that disables data of users over TCP.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
-here=$(dirname "$0")
+beside=$(cd "$(dirname "$0")" && pwd)
 
 need 'a cluster can be configured' jobs_configure "yarn.application.classpath=$conf,$shared/lib/*" yarn.resourcemanager.am.max-attempts=1
 need 'a stock ResourceManager answers' rm_again
@@ -42,7 +42,7 @@ like 'nmd has the container' "$id" '^container_.*_000002$'
 japp=$(app_of java) app=$(app_of nmd)
 
 : >"$dir/used"
-fields() { python3 -B "$here/fields.py" "$@"; }
+fields() { python3 -B "$beside/fields.py" "$@"; }
 # Compares the answers to the same request. In the path, ID and APP stand for the container and the application.
 same_fields() { # NAME DOCUMENT PATH CURL-OPTION...
     local name=$1 document=$2 path=$3
@@ -50,7 +50,7 @@ same_fields() { # NAME DOCUMENT PATH CURL-OPTION...
     curl -sS "$@" "$jweb$(sed "s/ID/$jid/; s/APP/$japp/" <<<"$path")" >"$dir/java.json"
     curl -sS "$@" "$web$(sed "s/ID/$id/; s/APP/$app/" <<<"$path")" >"$dir/nmd.json"
     is "$name: each field is the same, or its difference has a reason" \
-        "$(fields "$document" "$here/fields.table" "$dir/used" "$dir/java.json" "$dir/nmd.json" 2>&1)" ''
+        "$(fields "$document" "$beside/fields.table" "$dir/used" "$dir/java.json" "$dir/nmd.json" 2>&1)" ''
 }
 
 # ---- web services ----
@@ -185,7 +185,7 @@ check 'nmd counts the ends' wait_until 30 is_now "$web" "$metrics" ContainersCom
 check 'nmd has no application any more' wait_until 30 is_now "$web" "$metrics" ApplicationsRunning 0
 check 'Java has no application any more' wait_until 30 is_now "$jweb" "$metrics" ApplicationsRunning 0
 same_fields 'NodeManagerMetrics after the end' metrics "/jmx?qry=$metrics"
-is 'each permitted difference was needed' "$(fields --unused "$here/fields.table" "$dir/used")" ''
+is 'each permitted difference was needed' "$(fields --unused "$beside/fields.table" "$dir/used")" ''
 java_node_stop 4
 
 # ---- the property that disables data of users over TCP ----
