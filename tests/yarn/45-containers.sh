@@ -67,10 +67,11 @@ is 'the web services have the node' \
     "[\"node07:$node_port\",true,2400,8]"
 is 'the web services have the container' \
     "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
-    "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
+    "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",\"$(id -un)\"]"
 is 'the web services have the application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
-    "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
-is 'the web services refuse to filter by user over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
+    "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":\"$(id -un)\",\"containerids\":[\"$g\"]}]"
+is 'the web services filter by user' \
+    "$(rest "/apps?user=$(id -un)" '.apps.app | length') $(rest '/apps?user=x' '[.apps.app[]?] | length')" '1 0'
 is 'the web services name the user over the socket' \
     "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
 like 'the web services name the log files of the container' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
