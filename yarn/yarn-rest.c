@@ -9,10 +9,13 @@
 #include "yarn/yarn-state.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "util/clock.h"
 #include "yarn/node/html.h"
 #include "yarn/node/rest.h"
+
+#define ILLEGAL_ARGUMENT "java.lang.IllegalArgumentException: "
 
 struct question {
     struct nm_yarn *y;
@@ -137,10 +140,14 @@ static int answer_applications(const struct question *a, json_t **ret)
 
 static int answer_application(const struct question *a, json_t **ret)
 {
+    static const char prefix[] = "application";
     struct nm_yarn_application_id id;
 
+    if (strncmp(a->q->id, prefix, strlen(prefix)) != 0 || a->q->id[strlen(prefix)] != '_')
+        return refuse(a, NM_AGENT_E_INVALID, ILLEGAL_ARGUMENT "Invalid ApplicationId prefix: %s. The valid "
+                                             "ApplicationId should start with prefix %s", a->q->id, prefix);
     if (nm_yarn_application_id_parse(a->q->id, &id) < 0)
-        return refuse(a, NM_AGENT_E_INVALID, "Invalid ApplicationId: %s", a->q->id);
+        return refuse(a, NM_AGENT_E_INVALID, ILLEGAL_ARGUMENT "Invalid ApplicationId: %s", a->q->id);
     if (!nm_yarn_node_show_application(a->y->services->node, &a->rights, &id, ret))
         return refuse(a, NM_AGENT_E_NOT_FOUND, "app with id %s not found", a->q->id);
     return *ret ? 0 : -ENOMEM;

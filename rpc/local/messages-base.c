@@ -54,7 +54,8 @@ json_t *nm_messages_error(const struct nm_problem *p, const char *code)
                      nm_make_string(p->message));
 }
 
-/* Returns an error in Hadoop's format. Clients of Hadoop's interface evaluate the exception's name. */
+/* Returns an error in Hadoop's format. Clients of Hadoop's interface evaluate the exception's name. A message
+ * that begins with a class of Java names the cause itself. */
 json_t *nm_messages_remote_exception(const struct nm_problem *p)
 {
     const char *name = p->outcome == NM_AGENT_E_NOT_FOUND   ? "NotFoundException"
@@ -63,7 +64,8 @@ json_t *nm_messages_remote_exception(const struct nm_problem *p)
                                                             : "WebAppException";
     char message[sizeof p->message + 32], class[80];
 
-    (void)snprintf(message, sizeof message, "java.lang.Exception: %s", p->message);
+    (void)snprintf(message, sizeof message, "%s%s",
+                   strncmp(p->message, "java.", strlen("java.")) == 0 ? "" : "java.lang.Exception: ", p->message);
     (void)snprintf(class, sizeof class, "org.apache.hadoop.yarn.webapp.%s", name);
     return json_pack("{s:{s:s, s:o, s:s}}", "RemoteException", "exception", name, "message",
                      nm_make_string(message), "javaClassName", class);

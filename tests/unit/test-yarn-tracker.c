@@ -250,6 +250,7 @@ static int ask(struct tracker_fixture *w, struct nm_upstream_query q, const char
 
 #define QUESTION(...) ((struct nm_upstream_query){__VA_ARGS__})
 #define NODE "/ws/v1/node"
+#define ILLEGAL "java.lang.IllegalArgumentException: "
 
 static void test_the_state_of_the_connection_is_reported(void **state)
 {
@@ -269,8 +270,11 @@ static void test_the_state_of_the_connection_is_reported(void **state)
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = ""),
                          "Error: You must specify a non-empty string for the user"), NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"), ""), 0);
-    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "app_1"), "Invalid ApplicationId: app_1"),
-                     NM_AGENT_E_INVALID);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "app_1"),
+                         ILLEGAL "Invalid ApplicationId prefix: app_1. The valid ApplicationId should start with "
+                                 "prefix application"), NM_AGENT_E_INVALID);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1"),
+                         ILLEGAL "Invalid ApplicationId: application_1"), NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1_0001"),
                          "app with id application_1_0001 not found"), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/containers/{id}", .id = "container_1"),
