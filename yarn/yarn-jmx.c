@@ -98,16 +98,17 @@ static void collect(const struct nm_yarn *y, struct figures *f)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-static int answer(struct nm_upstream_page *page, unsigned status, json_t *j)
+/* The status is also 200 if the answer describes an error, because Hadoop's servlet sends it before it sets another. */
+static int answer(struct nm_upstream_page *page, json_t *j)
 {
-    page->status = status;
+    page->status = 200;
     page->json = j;
     return j ? 0 : -ENOMEM;
 }
 
 static int refuse(struct nm_upstream_page *page, const char *message)
 {
-    return answer(page, 400, json_pack("{s:s, s:s}", "result", "ERROR", "message", message));
+    return answer(page, json_pack("{s:s, s:s}", "result", "ERROR", "message", message));
 }
 
 /* Answers a request for one attribute: BEAN::ATTRIBUTE. */
@@ -116,8 +117,6 @@ static int answer_attribute(const struct nm_yarn *y, const char *get, struct nm_
     const char *colons = strstr(get, "::"), *attribute = colons ? colons + 2 : NULL;
     _cleanup_free_ char *pattern = colons ? strndup(get, (size_t)(colons - get)) : NULL;
     struct figures f;
-    bool found;
-    json_t *j;
 
     if (!attribute || !*attribute || strstr(attribute, "::"))
         return refuse(page, "query format is not as expected.");
@@ -126,8 +125,7 @@ static int answer_attribute(const struct nm_yarn *y, const char *get, struct nm_
     if (!nm_yarn_object_name_is_valid(pattern))
         return refuse(page, "The name of the bean is not valid.");
     collect(y, &f);
-    j = nm_yarn_beans_get(&f.beans, pattern, attribute, &found);
-    return answer(page, found ? 200 : 404, j);
+    return answer(page, nm_yarn_beans_get(&f.beans, pattern, attribute));
 }
 
 int nm_yarn_jmx(struct nm_yarn *y, const struct nm_upstream_query *q, struct nm_upstream_page *ret)
@@ -140,5 +138,5 @@ int nm_yarn_jmx(struct nm_yarn *y, const struct nm_upstream_query *q, struct nm_
     if (!nm_yarn_object_name_is_valid(pattern))
         return refuse(ret, "The pattern for names of beans is not valid.");
     collect(y, &f);
-    return answer(ret, 200, nm_yarn_beans_query(&f.beans, pattern));
+    return answer(ret, nm_yarn_beans_query(&f.beans, pattern));
 }

@@ -326,7 +326,7 @@ static json_t *with_attribute(json_t *bean, const char *attribute, bool *ret_fou
     return alone;
 }
 
-json_t *nm_yarn_beans_get(const struct nm_yarn_beans *b, const char *pattern, const char *attribute, bool *ret_found)
+json_t *nm_yarn_beans_get(const struct nm_yarn_beans *b, const char *pattern, const char *attribute)
 {
     json_t *list = json_array(), *bean;
     bool failed = !list, found = true;
@@ -337,6 +337,5 @@ json_t *nm_yarn_beans_get(const struct nm_yarn_beans *b, const char *pattern, co
             failed = json_array_append_new(list, with_attribute(bean, attribute, &found)) < 0;
             json_decref(bean);
         }
-    *ret_found = found;
     return finish(list, failed);
 }

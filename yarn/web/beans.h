@@ -36,6 +36,6 @@ struct nm_yarn_beans {
 
 /* Returns {"beans":[...]} with the beans that match the pattern (object-name.h), which must be valid. */
 json_t *nm_yarn_beans_query(const struct nm_yarn_beans *b, const char *pattern);
-/* Returns {"beans":[...]}: one attribute of each bean that matches the pattern. *ret_found is set to false if a bean
- * doesn't have the attribute. The list then ends with this bean, whose members describe the error. */
-json_t *nm_yarn_beans_get(const struct nm_yarn_beans *b, const char *pattern, const char *attribute, bool *ret_found);
+/* Returns {"beans":[...]}: one attribute of each bean that matches the pattern. If a bean doesn't have the
+ * attribute, the list ends with this bean, whose members describe the error. */
+json_t *nm_yarn_beans_get(const struct nm_yarn_beans *b, const char *pattern, const char *attribute);
