@@ -108,7 +108,6 @@ int nm_yarn_page(void *userdata, const struct nm_upstream_query *q, struct nm_up
     } pages[] = {
         {"/node", "/ws/v1/node", nm_yarn_page_node},
         {"/node/node", "/ws/v1/node", nm_yarn_page_node},
-        {"/node/info", "/ws/v1/node", nm_yarn_page_node},
         {"/node/allApplications", "/ws/v1/node/apps", nm_yarn_page_applications},
         {"/node/allContainers", "/ws/v1/node/containers", nm_yarn_page_containers},
         {"/node/application/{id}", "/ws/v1/node/apps/{id}", nm_yarn_page_application},

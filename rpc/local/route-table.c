@@ -64,7 +64,6 @@ const struct nm_route nm_routes[] = {
      nm_handle_upstream_page},
     {"GET", "/node", PAGE, "", nm_handle_upstream_page},
     {"GET", "/node/node", PAGE, "", nm_handle_upstream_page},
-    {"GET", "/node/info", PAGE, "", nm_handle_upstream_page},
     {"GET", "/node/allApplications", PAGE, "user.name", nm_handle_upstream_page},
     {"GET", "/node/allContainers", PAGE, "user.name", nm_handle_upstream_page},
     {"GET", "/node/application/{id}", PAGE, "user.name", nm_handle_upstream_page},

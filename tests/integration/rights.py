@@ -75,7 +75,6 @@ TABLE = {
     ("GET", "/ws/v1/node/auxiliaryservices"): NOBODY,
     ("GET", "/node"): NOBODY,
     ("GET", "/node/node"): NOBODY,
-    ("GET", "/node/info"): NOBODY,
     ("GET", "/node/allApplications"): NOBODY,
     ("GET", "/node/allContainers"): NOBODY,
     ("GET", "/node/application/{id}"): NOBODY,

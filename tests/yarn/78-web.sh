@@ -143,11 +143,12 @@ is 'another format is refused' "$(code_of "$web/conf?format=text")" 400
 # ---- pages for people ----
 
 page_of() { curl -sS -L "$web$1" | sed 's/<[^>]*>/ /g'; } # PATH: its text
-for path in /node /node/node /node/info /node/allApplications /node/allContainers "/node/application/$app" "/node/container/$id"; do
+for path in /node /node/node /node/allApplications /node/allContainers "/node/application/$app" "/node/container/$id"; do
     java_path=$(sed "s/$id/$jid/; s/$app/$japp/" <<<"$path")
     is "$path is a page, as with Java" "$(curl -sS -L -o /dev/null -w '%{http_code} %{content_type}' "$web$path" | tr -d ' ')" \
         "$(curl -sS -L -o /dev/null -w '%{http_code} %{content_type}' "$jweb$java_path" | tr -d ' ')"
 done
+is '/node/info is not found, as with Java' "$(code_of -L "$web/node/info") $(code_of -L "$jweb/node/info")" '404 404'
 like 'the page of the node has its name' "$(page_of /node)" 'node01:7101'
 like 'the page of all applications has the application' "$(page_of /node/allApplications)" "$app"
 like 'the page of all containers has the container' "$(page_of /node/allContainers)" "$id"
