@@ -74,7 +74,8 @@ static int answer_conf(struct nm_yarn *y, const struct nm_upstream_query *q, str
     r = nm_yarn_conf_dump(y->settings, name, !is_json, &dump);
     if (r == -ENOENT)
         return answer_text(ret, 404, TEXT, nm_strdup_printf("Property %s not found. /conf has only the properties that "
-                                                            "nmd reads.\n", name));
+                                                            "nmd reads and that are set or have a default of "
+                                                            "Hadoop.\n", name));
     if (r < 0)
         return r;
     if (is_json) {

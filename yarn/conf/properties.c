@@ -29,13 +29,13 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.resourcemanager.ha.enabled", NM_YARN_BOOL, FIELD(ha), "false",
      .meaning = "The cluster has several ResourceManagers, and one of them is active. nmd tries them one after the "
                 "other, and waits between two rounds."},
-    {"yarn.resourcemanager.ha.rm-ids", NM_YARN_LIST, FIELD(rm_ids), "",
+    {"yarn.resourcemanager.ha.rm-ids", NM_YARN_LIST, FIELD(rm_ids), "", .unlisted = true,
      .meaning = "Ids of the ResourceManagers in yarn.resourcemanager.resource-tracker.address.ID and "
                 "yarn.resourcemanager.hostname.ID."},
     {"yarn.resourcemanager.connect.retry-interval.ms", NM_YARN_MSEC, FIELD(any_retry_usec), "30000",
      RANGE(10, HOUR_MSEC), .meaning = "Default of yarn.nodemanager.resourcemanager.connect.retry-interval.ms."},
     {"yarn.nodemanager.resourcemanager.connect.retry-interval.ms", NM_YARN_MSEC, FIELD(retry_usec),
-     "${yarn.resourcemanager.connect.retry-interval.ms}", RANGE(10, HOUR_MSEC),
+     "${yarn.resourcemanager.connect.retry-interval.ms}", RANGE(10, HOUR_MSEC), .unlisted = true,
      .meaning = "Maximum time between two attempts to connect to the ResourceManager, or to all of several. The first "
                 "intervals are shorter, and the number of attempts isn't limited."},
     {"ipc.client.connect.timeout", NM_YARN_MSEC, FIELD(connect_usec), "20000", RANGE(10, HOUR_MSEC),
@@ -67,10 +67,10 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "requests without a name get all data."},
     {"yarn.admin.acl", NM_YARN_TEXT, FIELD(admin_acl), "*",
      .meaning = "Administrators of the cluster: users, separated by commas, a space, and groups. *: all users."},
-    {"yarn.log.server.url", NM_YARN_TEXT, FIELD(log_server), "",
+    {"yarn.log.server.url", NM_YARN_TEXT, FIELD(log_server), "", .unlisted = true,
      .meaning = "Where the pages of logs that are no longer on this node are found, such as "
                 "http://HOST:19888/jobhistory/logs. Empty: nowhere."},
-    {"yarn.log.server.web-service.url", NM_YARN_TEXT, FIELD(log_web_service), "",
+    {"yarn.log.server.web-service.url", NM_YARN_TEXT, FIELD(log_web_service), "", .unlisted = true,
      .meaning = "Where programs find logs that are no longer on this node, such as http://HOST:19888/ws/v1/history. "
                 "Empty: nowhere."},
     {"hadoop.security.sensitive-config-keys", NM_YARN_LIST, FIELD(sensitive_keys),
@@ -114,66 +114,69 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      * their spelling can no longer be found. So the names of the three preemption properties are nmd's own.
      */
     {OVER_ALLOCATION "general-utilization-threshold", NM_YARN_SHARE, FIELD(general_alpha), "-1.0", RANGE(-1, 1),
+     .unlisted = true,
      .meaning = "Opportunistic containers start while use is below this fraction of the node's capacity. Default of "
                 "memory-utilization-threshold and cpu-utilization-threshold."},
     {OVER_ALLOCATION "memory-utilization-threshold", NM_YARN_SHARE, FIELD(memory_alpha),
-     "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1),
+     "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1), .unlisted = true,
      .meaning = "Opportunistic containers start while memory use is below this fraction of the node's capacity, if "
                 "nmd.conf doesn't set [over-allocation] memory-threshold. 0 or less: nmd's default."},
     {OVER_ALLOCATION "cpu-utilization-threshold", NM_YARN_SHARE, FIELD(cpu_alpha),
-     "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1),
+     "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1), .unlisted = true,
      .meaning = "Opportunistic containers start while CPU use is below this fraction of the node's capacity, if "
                 "nmd.conf doesn't set [over-allocation] cpu-threshold. 0 or less: nmd's default."},
-    {OVER_ALLOCATION "preemption.memory", NM_YARN_SHARE, FIELD(memory_beta), "-1.0", RANGE(-1, 1),
+    {OVER_ALLOCATION "preemption.memory", NM_YARN_SHARE, FIELD(memory_beta), "-1.0", RANGE(-1, 1), .unlisted = true,
      .meaning = "If memory use is above this fraction of the node's capacity, nmd takes memory back from "
                 "opportunistic containers. Used if nmd.conf doesn't set [preemption] memory-threshold. 0 or less: "
                 "nmd's default."},
-    {OVER_ALLOCATION "preemption.cpu", NM_YARN_SHARE, FIELD(cpu_beta), "-1.0", RANGE(-1, 1),
+    {OVER_ALLOCATION "preemption.cpu", NM_YARN_SHARE, FIELD(cpu_beta), "-1.0", RANGE(-1, 1), .unlisted = true,
      .meaning = "If CPU use is above this fraction of the node's capacity, nmd takes CPU back from opportunistic "
                 "containers. Used if nmd.conf doesn't set [preemption] cpu-threshold. 0 or less: nmd's default."},
-    {OVER_ALLOCATION "preemption.cpu.count", NM_YARN_NUMBER, FIELD(cpu_samples), "0", RANGE(0, 100),
+    {OVER_ALLOCATION "preemption.cpu.count", NM_YARN_NUMBER, FIELD(cpu_samples), "0", RANGE(0, 100), .unlisted = true,
      .meaning = "Number of consecutive samples above preemption.cpu before nmd takes CPU back, if nmd.conf doesn't "
                 "set [preemption] cpu-samples. 0: nmd's default."},
-    {HEALTH "script.path", NM_YARN_TEXT, FIELD(health_script), "",
+    {HEALTH "script.path", NM_YARN_TEXT, FIELD(health_script), "", .unlisted = true,
      .meaning = "Program that reports whether the node is healthy, if nmd.conf doesn't set [health] script. Empty: no "
                 "program."},
     {HEALTH "interval-ms", NM_YARN_MSEC, FIELD(any_health_period_usec), "600000", RANGE(1000, 24 * HOUR_MSEC),
      .meaning = "Default of health-checker.script.interval-ms."},
     {HEALTH "script.interval-ms", NM_YARN_MSEC, FIELD(health_period_usec), "${" HEALTH "interval-ms}",
-     RANGE(1000, 24 * HOUR_MSEC), .meaning = "Interval between two runs of the health script, if nmd.conf doesn't set "
+     RANGE(1000, 24 * HOUR_MSEC), .unlisted = true,
+     .meaning = "Interval between two runs of the health script, if nmd.conf doesn't set "
                                              "[health] period."},
     {HEALTH "timeout-ms", NM_YARN_MSEC, FIELD(any_health_timeout_usec), "1200000", RANGE(100, HOUR_MSEC),
      .meaning = "Default of health-checker.script.timeout-ms."},
     {HEALTH "script.timeout-ms", NM_YARN_MSEC, FIELD(health_timeout_usec), "${" HEALTH "timeout-ms}",
-     RANGE(100, HOUR_MSEC), .meaning = "Maximum duration of one run of the health script, if nmd.conf doesn't set "
+     RANGE(100, HOUR_MSEC), .unlisted = true,
+     .meaning = "Maximum duration of one run of the health script, if nmd.conf doesn't set "
                                        "[health] timeout."},
-    {NM_YARN_PLUGINS, NM_YARN_LIST, FIELD(gpus.plugins), "",
+    {NM_YARN_PLUGINS, NM_YARN_LIST, FIELD(gpus.plugins), "", .unlisted = true,
      .meaning = "Plugins that assign devices to containers. nmd has yarn.io/gpu: each container gets the GPUs that it "
                 "requests."},
     {GPU "allowed-gpu-devices", NM_YARN_TEXT, FIELD(gpus.allowed), "auto",
      .meaning = "The GPUs that this node offers: INDEX:MINOR, separated by commas, such as 0:0,1:1 for /dev/nvidia0 "
                 "and /dev/nvidia1. auto: those that nvidia-smi reports."},
-    {GPU "path-to-discovery-executables", NM_YARN_TEXT, FIELD(gpus.executables), "",
+    {GPU "path-to-discovery-executables", NM_YARN_TEXT, FIELD(gpus.executables), "", .unlisted = true,
      .meaning = "nvidia-smi, or the directory that has it. nmd runs it as its own user, so only root may be able to "
                 "change it. Empty: /usr/bin, /bin or /usr/local/nvidia/bin."},
-    {GPU "discovery-timeout", NM_YARN_MSEC, FIELD(gpus.timeout_usec), "10s", RANGE(100, HOUR_MSEC),
+    {GPU "discovery-timeout", NM_YARN_MSEC, FIELD(gpus.timeout_usec), "10s", RANGE(100, HOUR_MSEC), .unlisted = true,
      .meaning = "Time after which nvidia-smi is killed."},
-    {GPU "discovery-max-errors", NM_YARN_NUMBER, FIELD(gpus.max_errors), "10", RANGE(-1, 1000000),
+    {GPU "discovery-max-errors", NM_YARN_NUMBER, FIELD(gpus.max_errors), "10", RANGE(-1, 1000000), .unlisted = true,
      .meaning = "Number of failed runs of nvidia-smi after which nmd runs it no more. -1: no limit."},
-    {NM_YARN_PLUGINS ".fail-fast", NM_YARN_TEXT, FIELD(gpus.fail_fast_text), "",
+    {NM_YARN_PLUGINS ".fail-fast", NM_YARN_TEXT, FIELD(gpus.fail_fast_text), "", .unlisted = true,
      .meaning = "true, or empty: the node joins the cluster only after its GPUs were found. false: if they aren't "
                 "found within a minute, the node joins without GPUs."},
-    {LABELS "provider", NM_YARN_TEXT, FIELD(labels.provider), "",
+    {LABELS "provider", NM_YARN_TEXT, FIELD(labels.provider), "", .unlisted = true,
      .meaning = "Source of the node's label, which the node reports to the ResourceManager. config: "
                 "the property provider.configured-node-partition. script: the output of a script. "
                 "Empty: only the ResourceManager knows the label."},
-    {NM_YARN_LABELS_VALUE, NM_YARN_TEXT, FIELD(labels.value), "",
+    {NM_YARN_LABELS_VALUE, NM_YARN_TEXT, FIELD(labels.value), "", .unlisted = true,
      .meaning = "The label, if the provider is config. The file is read again at "
                 "provider.fetch-interval-ms. Empty: none."},
-    {LABELS "provider.script.path", NM_YARN_TEXT, FIELD(labels.script), "",
+    {LABELS "provider.script.path", NM_YARN_TEXT, FIELD(labels.script), "", .unlisted = true,
      .meaning = "Script that prints a line NODE_PARTITION:LABEL, if the provider is script. Only root "
                 "and nmd's user may be able to change it."},
-    {LABELS "provider.script.opts", NM_YARN_LIST, FIELD(labels.script_args), "",
+    {LABELS "provider.script.opts", NM_YARN_LIST, FIELD(labels.script_args), "", .unlisted = true,
      .meaning = "Arguments of the script."},
     {LABELS "provider.fetch-interval-ms", NM_YARN_NUMBER, FIELD(labels.interval_msec), "600000",
      RANGE(-1, 24 * HOUR_MSEC),
@@ -185,17 +188,17 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {LABELS "resync-interval-ms", NM_YARN_NUMBER, FIELD(labels.resync_msec), "120000",
      RANGE(0, 24 * HOUR_MSEC),
      .meaning = "Milliseconds after which an unchanged label is reported again."},
-    {ATTRIBUTES "provider", NM_YARN_TEXT, FIELD(attributes.provider), "",
+    {ATTRIBUTES "provider", NM_YARN_TEXT, FIELD(attributes.provider), "", .unlisted = true,
      .meaning = "Source of the node's attributes, which the node reports to the ResourceManager. "
                 "config: the property provider.configured-node-attributes. script: the output of a "
                 "script. Empty: the node reports no attributes."},
-    {NM_YARN_ATTRIBUTES_VALUE, NM_YARN_TEXT, FIELD(attributes.value), "",
+    {NM_YARN_ATTRIBUTES_VALUE, NM_YARN_TEXT, FIELD(attributes.value), "", .unlisted = true,
      .meaning = "The attributes, if the provider is config: NAME,STRING,VALUE, separated by colons. "
                 "The file is read again at provider.fetch-interval-ms. Empty: none."},
-    {ATTRIBUTES "provider.script.path", NM_YARN_TEXT, FIELD(attributes.script), "",
+    {ATTRIBUTES "provider.script.path", NM_YARN_TEXT, FIELD(attributes.script), "", .unlisted = true,
      .meaning = "Script that prints a line NODE_ATTRIBUTE:NAME,STRING,VALUE for each attribute, if "
                 "the provider is script. Only root and nmd's user may be able to change it."},
-    {ATTRIBUTES "provider.script.opts", NM_YARN_LIST, FIELD(attributes.script_args), "",
+    {ATTRIBUTES "provider.script.opts", NM_YARN_LIST, FIELD(attributes.script_args), "", .unlisted = true,
      .meaning = "Arguments of the script."},
     {ATTRIBUTES "provider.fetch-interval-ms", NM_YARN_NUMBER, FIELD(attributes.interval_msec), "600000",
      RANGE(-1, 24 * HOUR_MSEC),
@@ -215,9 +218,9 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.resourcemanager.work-preserving-recovery.enabled", NM_YARN_BOOL, FIELD(rm_recovers), "true",
      .meaning = "true: containers keep running while the ResourceManager restarts. false: containers are ended "
                 "when the node registers again."},
-    {"yarn.nodemanager.bind-host", NM_YARN_TEXT, FIELD(bind_host), "",
+    {"yarn.nodemanager.bind-host", NM_YARN_TEXT, FIELD(bind_host), "", .unlisted = true,
      .meaning = "Address of the host on which the node listens. Empty: all addresses."},
-    {"yarn.nodemanager.aux-services", NM_YARN_LIST, FIELD(aux_services), "",
+    {"yarn.nodemanager.aux-services", NM_YARN_LIST, FIELD(aux_services), "", .unlisted = true,
      .meaning = "If the list contains mapreduce_shuffle, the node serves map outputs to reducers."},
     {"yarn.nodemanager.container-executor.class", NM_YARN_TEXT, FIELD(executor), EXECUTOR "DefaultContainerExecutor",
      .meaning = "nmd doesn't run these Java classes, but starts containers as the same users. LinuxContainerExecutor: "
@@ -240,7 +243,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.local-dirs", NM_YARN_DIRS, FIELD(local_dirs), "${hadoop.tmp.dir}/nm-local-dir",
      .meaning = "Directories for the containers' working directories and resources, one per disk. nmd stores new "
                 "resources in one good directory, and changes to another good directory when that directory fails."},
-    {"yarn.log.dir", NM_YARN_TEXT, FIELD(base_log_dir), "${hadoop.tmp.dir}/logs",
+    {"yarn.log.dir", NM_YARN_TEXT, FIELD(base_log_dir), "${hadoop.tmp.dir}/logs", .unlisted = true,
      .meaning = "Default parent of yarn.nodemanager.log-dirs. Hadoop's scripts set it."},
     {"yarn.nodemanager.log-dirs", NM_YARN_DIRS, FIELD(log_dirs), "${yarn.log.dir}/userlogs",
      .meaning = "Directories for the containers' logs, one per disk."},
@@ -253,7 +256,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {DISKS "max-disk-utilization-per-disk-percentage", NM_YARN_SHARE, FIELD(max_disk_percent), "90.0", RANGE(0, 100),
      .meaning = "A directory is full if the use of its file system is above this percentage."},
     {DISKS "disk-utilization-watermark-low-per-disk-percentage", NM_YARN_SHARE, FIELD(low_disk_percent),
-     "${" DISKS "max-disk-utilization-per-disk-percentage}", RANGE(0, 100),
+     "${" DISKS "max-disk-utilization-per-disk-percentage}", RANGE(0, 100), .unlisted = true,
      .meaning = "A full directory is usable again when the use is at or below this percentage."},
     {DISKS "disk-free-space-threshold.enabled", NM_YARN_BOOL, FIELD(checks_disk_room), "true",
      .meaning = "Check the free space of each disk."},
@@ -271,9 +274,9 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.admin-env", NM_YARN_TEXT, FIELD(admin_env), "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX",
      .meaning = "Variables for all containers: NAME=value, separated by commas. If a container sets the same variable, "
                 "this value is appended after a ':'. $NAME is the value in the container's or in nmd's environment."},
-    {"yarn.nodemanager.force.path", NM_YARN_TEXT, FIELD(force_path), "",
+    {"yarn.nodemanager.force.path", NM_YARN_TEXT, FIELD(force_path), "", .unlisted = true,
      .meaning = "Directories, separated by ':', that are put before the PATH of a container."},
-    {"yarn.nodemanager.user-home-dir", NM_YARN_TEXT, FIELD(user_home_dir), "/home/",
+    {"yarn.nodemanager.user-home-dir", NM_YARN_TEXT, FIELD(user_home_dir), "/home/", .unlisted = true,
      .meaning = "Value of HOME in containers."},
     {"nmd.yarn.java-version", NM_YARN_NUMBER, FIELD(java_version), "0", RANGE(0, 1000),
      .meaning = "Version of the Java that runs containers. From 17 on, <ADD_OPENS> in a command is replaced by the "
@@ -312,7 +315,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {REMOTE_LOGS "-suffix", NM_YARN_TEXT, FIELD(logs.base_suffix), "logs",
      .meaning = "Part of the names of the directories below. The format's name is appended to it, in lower case. "
                 "yarn.log-aggregation.NAME.remote-app-log-dir-suffix replaces both for one format."},
-    {REMOTE_LOGS ".groupname", NM_YARN_TEXT, FIELD(logs.group), "",
+    {REMOTE_LOGS ".groupname", NM_YARN_TEXT, FIELD(logs.group), "", .unlisted = true,
      .meaning = "Group of the remote directory, which nmd sets when it creates the directory. Empty: the group that "
                 "the file system chooses."},
     {UPLOADS "roll-monitoring-interval-seconds", NM_YARN_NUMBER, FIELD(logs.roll_sec), "-1", RANGE(-1, INT32_MAX),
@@ -327,7 +330,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {UPLOADS "policy.class", NM_YARN_TEXT, FIELD(logs.policy), LOG_POLICIES "AllContainerLogAggregationPolicy",
      .meaning = "Containers whose logs are uploaded, if the application doesn't choose them: one of Hadoop's "
                 "policies."},
-    {UPLOADS "policy.parameters", NM_YARN_TEXT, FIELD(logs.policy_parameters), "",
+    {UPLOADS "policy.parameters", NM_YARN_TEXT, FIELD(logs.policy_parameters), "", .unlisted = true,
      .meaning = "Parameters of policy.class."},
     {"yarn.log-aggregation.enable-local-cleanup", NM_YARN_BOOL, FIELD(logs.cleans_up), "true",
      .meaning = "false: nmd doesn't remove uploaded logs from the node."},
@@ -408,7 +411,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Port at which reducers fetch map outputs. 0: any free port."},
     {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),
      .meaning = "Maximum number of connections from reducers. 0: 8192."},
-    {"mapreduce.shuffle.manage.os.cache", NM_YARN_BOOL, FIELD(shuffle_drops_cache), "true",
+    {"mapreduce.shuffle.manage.os.cache", NM_YARN_BOOL, FIELD(shuffle_drops_cache), "true", .unlisted = true,
      .meaning = "Map outputs that must be read from a disk are removed from the page cache after they are sent. "
                 "Outputs in the page cache stay there."},
 };

@@ -223,6 +223,7 @@ struct nm_yarn_key {
     size_t offset;        /* offset of the field in struct nm_yarn_settings */
     const char *fallback; /* the default, written like a value in a file */
     int64_t min, max;     /* limits of a number; limits in milliseconds for a time */
+    bool unlisted;        /* Hadoop 3.4.2's files of defaults have no value, so /conf shows the property only if set */
     const char *meaning;
 };
 

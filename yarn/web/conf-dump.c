@@ -81,6 +81,12 @@ static json_t *make(const json_t *row, bool is_final, const struct redactor *r, 
                      resource_of(key, text_of(row, "source"), json_is_true(json_object_get(row, "is_default"))));
 }
 
+/* Hadoop's /conf has no property that is in no file, not even in those of Hadoop's defaults. */
+static bool is_listed(const struct nm_yarn_settings *s, size_t row)
+{
+    return row >= nm_yarn_n_keys || !nm_yarn_keys[row].unlisted || s->sources[row];
+}
+
 int nm_yarn_conf_dump(const struct nm_yarn_settings *s, const char *name, bool is_xml, json_t **ret)
 {
     const char *replacement = is_xml ? "******" : "<redacted>";
@@ -92,7 +98,7 @@ int nm_yarn_conf_dump(const struct nm_yarn_settings *s, const char *name, bool i
 
     redactor_init(&redactor, s->sensitive_keys);
     json_array_foreach(rows, i, row)
-        if (!failed && (!is_one || strcmp(text_of(row, "key"), name) == 0))
+        if (!failed && is_listed(s, i) && (!is_one || strcmp(text_of(row, "key"), name) == 0))
             failed = json_array_append_new(list, make(row, i < nm_yarn_n_keys && s->finals[i], &redactor,
                                                       replacement)) < 0;
     redactor_done(&redactor);
