@@ -23,14 +23,16 @@ echo out
 echo ready >>"$1.ready"
 until [ -e "$1" ]; do sleep 0.1; done
 END
-# Each node is so small that it has room for one application, so the second application runs on nmd.
-node_mb=384 java_node_start 4 yarn.nodemanager.admin-env.A_password=secret "$pausing=true"
+# Each node is so small that it has room for one application, so the second application runs on nmd. Java counts an application
+# until its logs are removed.
+options=(yarn.nodemanager.admin-env.A_password=secret yarn.nodemanager.log.retain-seconds=5)
+node_mb=384 java_node_start 4 "${options[@]}" "$pausing=true"
 need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
 begin() { shell_begin "$1" -localize_files "$shared/work/files.sh" -shell_args "$shared/work/go-$1" -shell_command 'bash files.sh'; } # NAME
 begin java
 check 'the container on the Java NodeManager runs' wait_until 60 test -e go-java.ready
 own=$shared/node1
-node_mb=384 need 'nmd starts' nmd_node_start 1 yarn.nodemanager.admin-env.A_password=secret
+node_mb=384 need 'nmd starts' nmd_node_start 1 "${options[@]}"
 need 'nmd registers' wait_until 30 node_is 1 RUNNING
 begin nmd
 check 'the container on nmd runs' wait_until 60 test -e go-nmd.ready
@@ -184,7 +186,7 @@ ends_well nmd
 check 'Java counts the ends' wait_until 30 is_now "$jweb" "$metrics" ContainersCompleted 2
 check 'nmd counts the ends' wait_until 30 is_now "$web" "$metrics" ContainersCompleted 2
 check 'nmd has no application any more' wait_until 30 is_now "$web" "$metrics" ApplicationsRunning 0
-check 'Java has no application any more' wait_until 30 is_now "$jweb" "$metrics" ApplicationsRunning 0
+check 'Java has no application any more' wait_until 60 is_now "$jweb" "$metrics" ApplicationsRunning 0
 same_fields 'NodeManagerMetrics after the end' metrics "/jmx?qry=$metrics"
 is 'each permitted difference was needed' "$(fields --unused "$beside/fields.table" "$dir/used")" ''
 java_node_stop 4

@@ -8,6 +8,7 @@ fields.py --unused TABLE USED            prints the rows of the table that no co
 A row of the table is: the document, a pattern for the field, the kind of the difference, and the reason. The kinds are:
   missing  nmd doesn't have the field        extra  Java doesn't have the field
   null     nmd's value is null               type   the types differ          value  the values differ
+A kind with "?" is permitted and need not occur, such as that of a measured value.
 Ids of applications and containers, and the addresses of the two nodes, count as equal.
 """
 import fnmatch
@@ -70,7 +71,7 @@ def main():
     if sys.argv[1] == "--unused":
         used = set(open(sys.argv[3]).read().splitlines())
         for row in rows_of(sys.argv[2]):
-            if " ".join(row[:3]) not in used:
+            if not row[2].endswith("?") and " ".join(row[:3]) not in used:
                 print("%s %s %s isn't needed" % row[:3])
         return
     document, table, used, java, nmd = sys.argv[1:]
@@ -78,7 +79,8 @@ def main():
     needed = set()
     a, b = (json.loads(normal(open(p).read())) for p in (java, nmd))
     for field, kind, x, y in differences(a, b):
-        row = next((r for r in rows if r[2] == kind and fnmatch.fnmatchcase(field, r[1].replace("[", "[[]"))), None)
+        same = (r for r in rows if r[2].rstrip("?") == kind)
+        row = next((r for r in same if fnmatch.fnmatchcase(field, r[1].replace("[", "[[]"))), None)
         if row:
             needed.add(" ".join(row[:3]))
         else:
