@@ -30,7 +30,7 @@ node_mb=384 java_node_start 4 "${options[@]}" "$pausing=true"
 need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
 begin() { shell_begin "$1" -localize_files "$shared/work/files.sh" -shell_args "$shared/work/go-$1" -shell_command 'bash files.sh'; } # NAME
 begin java
-check 'the container on the Java NodeManager runs' wait_until 60 test -e go-java.ready
+need 'the container on the Java NodeManager runs' wait_until 120 test -e go-java.ready # before nmd could get it
 own=$shared/node1
 node_mb=384 need 'nmd starts' nmd_node_start 1 "${options[@]}"
 need 'nmd registers' wait_until 30 node_is 1 RUNNING
