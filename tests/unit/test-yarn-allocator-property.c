@@ -523,7 +523,8 @@ static void check_startable(struct fixture *w)
 
     CHECK(w, nm_yarn_allocator_new(&probe) == 0);
     set_up_probe(w, probe);
-    CHECK(w, nm_yarn_allocator_ask(probe, &(struct nm_yarn_alloc_request){.asks = &ask, .n_asks = 1}, w->now_usec) == 0);
+    CHECK(w, nm_yarn_allocator_ask(probe, &(struct nm_yarn_alloc_request){.asks = &ask, .n_asks = 1}, w->now_usec) ==
+                 0);
     for (int i = 0; i < 2; i++) {
         const uint32_t startable = nm_yarn_allocator_startable(probe, ask.size, w->now_usec);
         size_t n;

@@ -199,9 +199,9 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
  * there is no limit, or no node is listed. Must be called only while limits.lendable may be called. */
 int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a);
 
-/* Returns how many lent containers of the size, for any node, a heartbeat would place now if nothing else was asked for:
- * what the listed nodes can start by their measurements, as far as limits.lendable, their queues and the limits of a
- * heartbeat allow it. Must be called only while limits.lendable may be called. */
+/* Returns how many lent containers of the size, for any node, a heartbeat would place now if nothing else was asked
+ * for: what the listed nodes can start by their measurements, as far as limits.lendable, their queues and the limits
+ * of a heartbeat allow it. Must be called only while limits.lendable may be called. */
 uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
                                      uint64_t now_usec);
 
