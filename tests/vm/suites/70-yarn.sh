@@ -100,25 +100,6 @@ is "a restart of nmd does not change the container's process" "$(field_of "$g" .
 check "after a restart of nmd, nm-shuffle runs in its scope again" wait_until 30 in_scope
 check "after a restart of nmd, the application master can query its containers" wait_until 30 sub_state_is "$o" "RUNNING RUNNING"
 
-# ---- the clock is set ---------------------------------------------------------------------------------
-
-beats_go_on() { # checks that the node exchanges heartbeats
-    local before
-    before=$(status_of .upstream.heartbeats)
-    wait_until 30 status_is ".upstream.heartbeats > $before + 2" true
-}
-for step in '3 hours' '-8 hours'; do
-    date -s "$step" >/dev/null
-    check "heartbeats go on after a step of the clock ($step)" beats_go_on
-    is "the containers run on after a step of the clock ($step)" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
-done
-# A token is valid for ten minutes by the clock of its ResourceManager, so nothing can start while the clock is hours ahead.
-past=$(one_more mb=64 'cmd=sleep 3')
-check "a container starts and ends while the clock is behind" wait_until 60 ended "$past"
-like "the container that started while the clock is behind succeeds" "$(ends "$past")" '^0 '
-date -s '5 hours' >/dev/null
-check "heartbeats go on when the clock is right again" beats_go_on
-
 # ---- the end of the containers ----------------------------------------------------------------------
 
 light end "container=$o" >/dev/null
