@@ -74,6 +74,7 @@ static int run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_opti
         return r;
     (void)sd_event_set_watchdog(event, true); /* no effect unless the unit sets WatchdogSec= */
     (void)sd_notifyf(0, "READY=1\nSTATUS=ready; admitting containers, listening on %s", o->socket);
+    (void)malloc_trim(0); /* reading the configuration has left pages without use between those in use */
     nm_info("nmd " NM_VERSION " is ready, listening on %s", o->socket);
     report_limits(d->manager);
     r = sd_event_loop(event);
