@@ -39,7 +39,7 @@ struct nm_yarn_described {
 };
 
 struct nm_yarn_known_gpus {
-    struct nm_yarn_gpu_discovery *discovery; /* NULL: the cluster's files list the GPUs, or the node has none */
+    struct nm_yarn_gpu_discovery *discovery; /* NULL: the files list the GPUs, or the node offers none */
     uint64_t since_usec; /* start of the discovery */
     size_t n_reported;   /* number in the last registration */
     char trouble[300];   /* the newest reason why the GPUs aren't known; "" if they are */

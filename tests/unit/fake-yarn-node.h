@@ -10,7 +10,7 @@ struct nm_yarn_node {
     int result;              /* result of the next requests */
     struct nm_exception why; /* the exception that belongs to a positive result */
     struct nm_yarn_node_room room;
-    int64_t adopted; /* number of the container that an earlier nmd has accepted; 0: none */
-    uint64_t must_wait_bytes; /* containers of this memory or more must wait for others to end; 0: none must */
+    int64_t adopted; /* the fake node reports this container as accepted by an earlier nmd; 0: none */
+    uint64_t must_wait_bytes; /* the fake node lets containers of at least this size wait; 0: it lets none wait */
     int64_t queued, running; /* the fake node reports these containers as queued and as running; 0: none */
 };

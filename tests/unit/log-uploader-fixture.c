@@ -78,7 +78,7 @@ int tear_down(void **state)
     return remove_tree(root);
 }
 
-/* Runs the uploader with this work. fault: the step at which it dies; NULL: none. */
+/* Runs the uploader with this work. fault: the step at which the uploader dies; NULL: it doesn't die. */
 void run(const char *work, const char *fault)
 {
     int in[2], out[2], wstatus;

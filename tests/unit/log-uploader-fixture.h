@@ -46,7 +46,7 @@ int write_new(const char *path, const char *text);
 void add_log(const char *name, const char *text);
 char *log_path(const char *name);
 
-/* Runs the uploader with this work. fault: the step at which it dies; NULL: none. */
+/* Runs the uploader with this work. fault: the step at which the uploader dies; NULL: it doesn't die. */
 void run(const char *work, const char *fault);
 char *make_work(uint64_t msec, const char *remote, const char *more);
 void upload_until(uint64_t msec, const char *more, const char *fault);

@@ -104,7 +104,7 @@ static uint64_t count_of(const json_t *o, const char *name)
     return (uint64_t)NM_MAX(json_integer_value(json_object_get(o, name)), (json_int_t)0);
 }
 
-/* Passes on the figures of an answer. The answers to other lines have none. */
+/* Passes the figures of nm-shuffle's answer on. nm-shuffle's answers to other lines have no figures. */
 static void handle_figures(struct nm_yarn_shuffle_process *p, const json_t *answer)
 {
     const struct nm_yarn_shuffle_figures f = {

@@ -189,7 +189,7 @@ struct places {
     uid_t uid;
     gid_t gid;
     uint64_t used_bytes; /* of their file systems */
-    const char *bad_dir; /* a log directory that may have logs, but can't be read; NULL: none */
+    const char *bad_dir; /* nmd can't read this log directory, which may have logs; NULL: it can read all */
     int bad_error;
 };
 

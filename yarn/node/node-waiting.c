@@ -186,7 +186,7 @@ static int64_t release_of(const struct pass *p, const struct nm_yarn_container *
     return p->lacks[k] ? nm_yarn_resource_requested(i->token, &p->types[k]) : 0;
 }
 
-/* Subtracts what the container releases. Returns false if it releases nothing that is needed. */
+/* Subtracts what the container releases at its end. Returns false if the container releases nothing that is needed. */
 static bool subtract(const struct pass *p, const struct nm_yarn_container *i,
                      int64_t needs[NM_YARN_RESOURCE_TYPES_MAX])
 {

@@ -61,5 +61,5 @@ void *nm_yarn_slot_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_cont
 /* Writes the message of an entry. If this fails, or if the message is too large for a slot, the slot keeps its former
  * message. */
 void nm_yarn_slot_log_write(const struct nm_yarn_slot_log *l, uint64_t number, const ProtobufCMessage *m);
-/* Returns the newest entry of a container, which is found by the text of its id. NULL: there is none. */
+/* Finds the newest entry whose container has this id as text. Returns NULL if the log has no such entry. */
 const void *nm_yarn_slot_log_find(const struct nm_yarn_slot_log *l, const char *container);
