@@ -130,8 +130,9 @@ map_reduce() { # NAME
     is "$name: the node's list of a finished container comes from the JobHistory server" \
         "$(curl -sSL "$web/ws/v1/node/containers/$container/logs" | jq -r '[.. | .fileName? // empty] | sort | unique | join(" ")')" \
         "$(cd "$own/logs" && find ./*/kept/"$id/$container" -type f -printf '%f\n' | sort | xargs)"
+    # The server ends the text with a newline of its own.
     check "$name: the node's web service of a finished log is that of the JobHistory server" \
-        cmp <(curl -sSL "$web/ws/v1/node/containers/$container/logs/syslog" | cut_log) "$dir/kept"
+        cmp <(curl -sSL "$web/ws/v1/node/containers/$container/logs/syslog" | cut_log) <(cat "$dir/kept"; echo)
 }
 
 for format in TFile IFile; do
