@@ -67,6 +67,19 @@ static void test_a_pattern_matches_as_in_java(void **state)
             fail_msg("%s is invalid", invalid[i]);
 }
 
+/* The time of the check grows with the square of the number of properties. */
+static void test_the_number_of_properties_is_limited(void **state)
+{
+    char name[400] = "Hadoop:";
+    size_t used = strlen(name);
+
+    (void)state;
+    for (int i = 0; i < 33; i++) {
+        used += (size_t)snprintf(name + used, sizeof name - used, "%s%c%d=x", i > 0 ? "," : "", 'a' + i % 26, i / 26);
+        assert_int_equal(nm_yarn_object_name_is_valid(name), i < 32);
+    }
+}
+
 /* ---- beans -------------------------------------------------------------------------------- */
 
 static struct nm_status status;
@@ -357,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pattern_matches_as_in_java),
+        cmocka_unit_test(test_the_number_of_properties_is_limited),
         cmocka_unit_test_setup(test_the_beans_have_nmds_figures, set_up_beans),
         cmocka_unit_test(test_a_mean_is_of_the_newest_durations),
         cmocka_unit_test_setup(test_a_query_selects_beans, set_up_beans),

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define PROPERTIES_MAX 32u /* each one is compared with the others, and Hadoop's names have three at most */
+
 struct word {
     const char *text;
     size_t size;
@@ -107,7 +109,7 @@ bool nm_yarn_object_name_is_valid(const char *text)
     const char *list = text + domain.size + 1;
     bool has_star = false;
     struct property p;
-    size_t n;
+    size_t n = 0;
 
     if (text[domain.size] != ':' || !*list || list[strlen(list) - 1] == ',')
         return false;
@@ -116,7 +118,7 @@ bool nm_yarn_object_name_is_valid(const char *text)
     while (take(&list, &p)) {
         const char *rest = list;
 
-        if (!is_valid(&p) || (p.is_star && has_star))
+        if (++n > PROPERTIES_MAX || !is_valid(&p) || (p.is_star && has_star))
             return false;
         has_star |= p.is_star;
         /* a key occurs only once */
@@ -124,8 +126,7 @@ bool nm_yarn_object_name_is_valid(const char *text)
             if (is_equal(p.key, q.key))
                 return false;
     }
-    n = count(text + domain.size + 1, &has_star);
-    return n > 0 || has_star;
+    return true;
 }
 
 bool nm_yarn_object_name_matches(const char *pattern, const char *name)

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Returns whether the text is a name or a pattern. */
+/* Returns whether the text is a name or a pattern. A text with more than 32 properties is neither. */
 bool nm_yarn_object_name_is_valid(const char *text);
 /* Returns whether the name of a bean matches a valid pattern. The order of properties doesn't matter. */
 bool nm_yarn_object_name_matches(const char *pattern, const char *name);
