@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "rpc/hadoop/arena.h"
@@ -129,15 +130,22 @@ static void load_all(struct nm_yarn_slot_log *l)
 
 /* ---- interface -------------------------------------------------------------------------------- */
 
+static size_t ring_bytes(const struct nm_yarn_slot_type *type)
+{
+    return NM_YARN_SLOTS * type->entry_bytes;
+}
+
 int nm_yarn_slot_log_new(int dir_fd, const struct nm_yarn_slot_type *type, struct nm_yarn_slot_log **ret)
 {
     struct nm_yarn_slot_log *l = calloc(1, sizeof *l);
-    uint8_t *ring = calloc(NM_YARN_SLOTS, type->entry_bytes);
+    /* a mapping, so that only pages with entries are resident; calloc() may clear all pages, as with the ring of events */
+    uint8_t *ring = mmap(NULL, ring_bytes(type), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int fd;
 
-    if (!l || !ring) {
+    if (!l || ring == MAP_FAILED) {
         free(l);
-        free(ring);
+        if (ring != MAP_FAILED)
+            (void)munmap(ring, ring_bytes(type));
         return -ENOMEM;
     }
     fd = nm_open_regular_at(dir_fd, type->file_name);
@@ -159,7 +167,7 @@ struct nm_yarn_slot_log *nm_yarn_slot_log_free(struct nm_yarn_slot_log *l)
     for (size_t i = 0; i < NM_YARN_SLOTS; i++)
         l->type->done(entry_at(l, i));
     l->fd = nm_close(l->fd);
-    free(l->ring);
+    (void)munmap(l->ring, ring_bytes(l->type));
     free(l);
     return NULL;
 }
