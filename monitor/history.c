@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A ring of points, allocated once. Each point stands for a step of time, so that a screen can show all of them. The
- * samples within a step become one point with the mean of their amounts. So the ring covers its span even if samples
- * are frequent. Points older than the span are dropped even if samples are rare.
+ * A ring of points, mapped once. Its pages become resident as the history grows, which takes hours for long spans.
+ * Each point stands for a step of time, so that a screen can show all of them. The samples within a step become one
+ * point with the mean of their amounts. So the ring covers its span even if samples are frequent. Points older than the
+ * span are dropped even if samples are rare.
  */
 
 #include "monitor/monitor.h"
@@ -11,6 +12,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define STEPS 600u
 /* A span that begins and ends within steps touches one more step. One more point ensures that a whole span is always
@@ -22,12 +24,15 @@ struct nm_history {
     unsigned first, n;
     struct nm_history_use sum[NM_HISTORY_PARTS]; /* sums over the n_sum samples of the newest point */
     unsigned n_sum;
-    struct nm_history_point points[POINTS];
+    struct nm_history_point *points; /* POINTS of them */
 };
+
+#define RING_BYTES (POINTS * sizeof(struct nm_history_point))
 
 int nm_history_new(uint64_t span_usec, struct nm_history **ret)
 {
     struct nm_history *h;
+    void *ring;
 
     assert(ret);
     if (span_usec == 0)
@@ -35,14 +40,21 @@ int nm_history_new(uint64_t span_usec, struct nm_history **ret)
     h = calloc(1, sizeof *h);
     if (!h)
         return -ENOMEM;
-    h->span_usec = span_usec;
-    h->step_usec = NM_MAX(span_usec / STEPS, UINT64_C(1));
+    ring = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ring == MAP_FAILED) {
+        free(h);
+        return -ENOMEM;
+    }
+    *h = (struct nm_history){
+        .span_usec = span_usec, .step_usec = NM_MAX(span_usec / STEPS, UINT64_C(1)), .points = ring};
     *ret = h;
     return 0;
 }
 
 struct nm_history *nm_history_free(struct nm_history *h)
 {
+    if (h)
+        (void)munmap(h->points, RING_BYTES);
     free(h);
     return NULL;
 }
@@ -144,12 +156,15 @@ void nm_history_cut(struct nm_history *h, uint64_t at_usec)
 int nm_history_set_span(struct nm_history *h, uint64_t span_usec)
 {
     _cleanup_(nm_history_freep) struct nm_history *other = NULL;
+    struct nm_history former;
     int r = nm_history_new(span_usec, &other);
 
     if (r < 0)
         return r;
     for (unsigned i = 0; i < h->n; i++)
         nm_history_add(other, point(h, i));
+    former = *h;
     *h = *other;
+    *other = former;
     return 0;
 }

@@ -21,6 +21,7 @@
 #include "fail-nth.h"
 #include "tests/unit/dirs-fixture.h"
 #include "util/macros.h"
+#include "util/parse.h"
 #include "yarn/launch/as-user.h"
 #include "yarn/launch/user.h"
 
@@ -51,6 +52,37 @@ static void test_an_invalid_pattern_for_user_names_is_refused(void **state)
     assert_int_equal(nm_yarn_user_compile(&s, &pattern, &message), -EINVAL);
     assert_non_null(strstr(message, "nonsecure-mode.user-pattern: "));
     free(message);
+}
+
+/* Without an expression for the default, the result must be that of the expression. */
+static void test_the_default_pattern_matches_all_valid_names(void **state)
+{
+    static const char first[] = "aZ0_.", more[] = "aZ0_.-@";
+    const struct nm_yarn_settings s = {.user_pattern = (char *)NM_YARN_USER_PATTERN};
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL, *none = NULL;
+    char name[3 + 64] = "";
+
+    (void)state;
+    assert_int_equal(nm_yarn_user_compile(&s, &none, NULL), 0);
+    assert_null(none);
+    assert_int_equal(nm_pattern_new(NM_YARN_USER_PATTERN, &pattern, NULL), 0);
+    for (int i = 1; i < 256; i++)
+        for (int k = 0; k < 256; k++) {
+            char pair[] = {(char)i, (char)k, '\0'};
+
+            if (nm_user_name_is_valid(pair))
+                assert_int_equal(nm_pattern_match(pattern, pair), 1);
+        }
+    for (size_t length = 1; length < 66; length++)
+        for (size_t i = 0; i < sizeof first + sizeof more; i++) {
+            memset(name, more[i % (sizeof more - 1)], length);
+            name[0] = first[i % (sizeof first - 1)];
+            if (i % 2)
+                name[length - 1] = '$';
+            name[length] = '\0';
+            if (nm_user_name_is_valid(name))
+                assert_int_equal(nm_pattern_match(pattern, name), 1);
+        }
 }
 
 /* The pattern uses Java's syntax, which POSIX regular expressions don't have. */
@@ -229,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_invalid_pattern_for_user_names_is_refused),
+        TEST(test_the_default_pattern_matches_all_valid_names),
         TEST(test_the_name_of_a_submitter_must_match_the_pattern),
         TEST(test_a_container_runs_as_an_existing_user_other_than_root),
         TEST(test_root_is_chosen_if_the_settings_allow_it),

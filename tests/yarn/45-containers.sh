@@ -285,7 +285,7 @@ run_now() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | l
 check 'fifty containers of the cluster are running' wait_until 60 run_now 50
 is 'fifty containers have more vcores than the node, because the ResourceManager counts only memory' \
     "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '50 of 8'
-at_least "nmd's resident memory is below 12.25 MiB with fifty containers" "$((49 << 18))" "$(status_of .node.own.rss_bytes)"
+at_least "nmd's resident memory is below 12 MiB with fifty containers" "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
 # ---- restart, re-initialization, roll back ----------------------------------------------------------
 

@@ -233,7 +233,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user", NM_YARN_TEXT, FIELD(local_user), "nobody",
      .meaning = "User of all containers if nonsecure-mode.limit-users is true."},
     {"yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern", NM_YARN_TEXT, FIELD(user_pattern),
-     "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$",
+     NM_YARN_USER_PATTERN,
      .meaning = "Regular expression that the names of submitters must match."},
     {"nmd.yarn.allow-root", NM_YARN_BOOL, FIELD(allow_root), "false",
      .meaning = "true: a container runs as root if limit-users is false and root has submitted its application, or if "

@@ -124,6 +124,9 @@ struct nm_yarn_log_settings {
     uint64_t roll_usec;  /* interval between two uploads of a running application; 0: none */
 };
 
+/* The default of nonsecure-mode.user-pattern. It matches all names that nm_user_name_is_valid() permits. */
+#define NM_YARN_USER_PATTERN "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$"
+
 /* The values of all properties. */
 struct nm_yarn_settings {
     struct nm_yarn_address tracker; /* the ResourceManager's address, if the cluster has only one */

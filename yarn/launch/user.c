@@ -14,8 +14,13 @@
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message)
 {
     _cleanup_free_ char *why = NULL;
-    int r = nm_pattern_new(s->user_pattern, ret, &why);
+    int r;
 
+    if (nm_streq(s->user_pattern, NM_YARN_USER_PATTERN)) {
+        *ret = NULL;
+        return 0;
+    }
+    r = nm_pattern_new(s->user_pattern, ret, &why);
     return r == -EINVAL ? nm_fail(ret_message, r, PATTERN ": %s", why ?: strerror(-r)) : r;
 }
 
@@ -104,7 +109,7 @@ int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pat
                         const char *submitter, char **ret, char **ret_message)
 {
     const char *name = s->limit_users ? s->local_user : submitter;
-    int r = nm_user_name_is_valid(submitter) ? nm_pattern_match(pattern, submitter) : 0;
+    int r = !nm_user_name_is_valid(submitter) ? 0 : pattern ? nm_pattern_match(pattern, submitter) : 1;
 
     if (r == -ENOMEM)
         return r;
