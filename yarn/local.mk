@@ -130,6 +130,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-figures.c \
 	%D%/node/node-find.c \
 	%D%/node/node-logs.c \
+	%D%/node/node-messages.c \
 	%D%/node/node-prepare.c \
 	%D%/node/node-store.c \
 	%D%/node/node-report.c \

@@ -19,30 +19,39 @@ struct end {
     const char *message;
     int32_t code;
     const char *text; /* a part of the diagnostics */
-    bool is_failure;
+    bool is_failure, is_external;
 };
 
 static const struct end ends[] = {
-    {NM_EXIT_EXITED, NM_REASON_NONE, 0, 0, "", 0, "", false},
-    {NM_EXIT_EXITED, NM_REASON_NONE, 3, 0, "", 3, "non-zero exit code 3", true},
-    {NM_EXIT_SIGNALED, NM_REASON_NONE, 137, 0, "", 137, "that the NodeManager did not send", true},
-    {NM_EXIT_NOT_FOUND, NM_REASON_NONE, 127, 0, "", 127, "command-not-found", true},
+    {NM_EXIT_EXITED, NM_REASON_NONE, 0, 0, "", 0, "", false, false},
+    {NM_EXIT_EXITED, NM_REASON_NONE, 3, 0, "", 3, "non-zero exit code 3", true, false},
+    {NM_EXIT_SIGNALED, NM_REASON_NONE, 139, 0, "", 139, "that the NodeManager did not send", true, false},
+    {NM_EXIT_SIGNALED, NM_REASON_NONE, 137, 0, "", 137, "exit code 137.\n[", true, true},
+    {NM_EXIT_SIGNALED, NM_REASON_NONE, 137, 0, "", 137, "]Container killed on request. Exit code is 137\n[", true,
+     true},
+    {NM_EXIT_SIGNALED, NM_REASON_NONE, 143, 0, "", 143, "]Killed by external signal\n", true, true},
+    {NM_EXIT_EXITED, NM_REASON_NONE, 143, 0, "", 143, "]Killed by external signal\n", true, true},
+    {NM_EXIT_NOT_FOUND, NM_REASON_NONE, 127, 0, "", 127, "command-not-found", true, false},
     {NM_EXIT_PREEMPTED, NM_REASON_ROOM_FOR_GUARANTEED, 143, 0, "", NM_YARN_KILLED_BY_NODE,
-     "a guaranteed container needs the room", false},
-    {NM_EXIT_PAUSE_DEADLINE, NM_REASON_NONE, 137, 0, "", NM_YARN_KILLED_BY_NODE, "pause-deadline", false},
-    {NM_EXIT_SHED, NM_REASON_NONE, -1, 0, "", NM_YARN_KILLED_BY_NODE, "shed", false},
+     "a guaranteed container needs the room", false, false},
+    {NM_EXIT_PAUSE_DEADLINE, NM_REASON_NONE, 137, 0, "", NM_YARN_KILLED_BY_NODE, "pause-deadline", false, false},
+    {NM_EXIT_SHED, NM_REASON_NONE, -1, 0, "", NM_YARN_KILLED_BY_NODE, "shed", false, false},
     {NM_EXIT_OOM, NM_REASON_NONE, 137, 0, "", NM_YARN_OVER_MEMORY, "beyond the 'PHYSICAL' memory limit. Current "
-     "usage: 100.0 MB of 64.0 MB physical memory used", true},
-    {NM_EXIT_OOM, NM_REASON_KERNEL_OOM, 137, 0, "", NM_YARN_PREEMPTED, "the node was out of memory", false},
+     "usage: 100.0 MB of 64.0 MB physical memory used", true, false},
+    {NM_EXIT_OOM, NM_REASON_KERNEL_OOM, 137, 0, "", NM_YARN_PREEMPTED, "the node was out of memory", false, false},
     {NM_EXIT_KILLED, NM_REASON_OWNER, 143, NM_YARN_KILLED_BY_MASTER, "Asked for.", NM_YARN_KILLED_BY_MASTER,
-     "Asked for.", false},
-    {NM_EXIT_KILLED, NM_REASON_OWNER, 137, 137, "Forcefully.", 137, "exit code 137", false},
-    {NM_EXIT_KILLED, NM_REASON_USER, 143, 0, "", NM_YARN_ABORTED, "on the node", false},
-    {NM_EXIT_DRAINED, NM_REASON_NONE, 143, 0, "", NM_YARN_ABORTED, "drained", false},
-    {NM_EXIT_LOST, NM_REASON_NONE, -1, 0, "", NM_YARN_ABORTED, "lost", false},
-    {NM_EXIT_STOPPED, NM_REASON_NONE, 143, 0, "", NM_YARN_ABORTED, "stopped", false},
-    {NM_EXIT_LOCALIZATION_FAILED, NM_REASON_NONE, -1, 0, "No such file.", NM_YARN_INVALID, "No such file.", false},
-    {NM_EXIT_LAUNCH_FAILED, NM_REASON_NONE, -1, 0, "", NM_YARN_INVALID, "launch-failed", false},
+     "]Container killed on request. Exit code is 143\n[", false, false},
+    {NM_EXIT_KILLED, NM_REASON_OWNER, 143, NM_YARN_KILLED_BY_MASTER, "Asked for.", NM_YARN_KILLED_BY_MASTER,
+     "Asked for.", false, false},
+    {NM_EXIT_KILLED, NM_REASON_OWNER, 137, 137, "Forcefully.", 137, "]Killed by external signal\n", false, true},
+    {NM_EXIT_KILLED, NM_REASON_OWNER, -1, 137, "Forcefully.", 137, "]Forcefully.\n", false, false},
+    {NM_EXIT_KILLED, NM_REASON_USER, 143, 0, "", NM_YARN_ABORTED, "on the node", false, false},
+    {NM_EXIT_DRAINED, NM_REASON_NONE, 143, 0, "", NM_YARN_ABORTED, "drained", false, false},
+    {NM_EXIT_LOST, NM_REASON_NONE, -1, 0, "", NM_YARN_ABORTED, "lost", false, false},
+    {NM_EXIT_STOPPED, NM_REASON_NONE, 143, 0, "", NM_YARN_ABORTED, "stopped", false, false},
+    {NM_EXIT_LOCALIZATION_FAILED, NM_REASON_NONE, -1, 0, "No such file.", NM_YARN_INVALID, "No such file.", false,
+     false},
+    {NM_EXIT_LAUNCH_FAILED, NM_REASON_NONE, -1, 0, "", NM_YARN_INVALID, "launch-failed", false, false},
 };
 
 static void set(struct nm_container *c, const struct end *e)
@@ -73,7 +82,8 @@ static void test_each_cause_of_an_end_has_its_exit_status_of_yarn(void **state)
         assert_non_null(text);
         if (!strstr(text, ends[i].text))
             fail_msg("'%s' isn't in '%s'", ends[i].text, text);
-        assert_int_equal(strstr(text, "its last words") != NULL, *ends[i].text != '\0');
+        assert_int_equal(nm_yarn_exit_is_external(c), ends[i].is_external);
+        assert_int_equal(strstr(text, "its last words") != NULL, *ends[i].text != '\0' && !ends[i].is_external);
         nm_arena_done(&arena);
     }
 }
@@ -96,7 +106,7 @@ static void test_a_rounded_size_has_the_right_unit(void **state)
 
 static void test_the_length_of_the_diagnostics_is_limited(void **state)
 {
-    struct end e = {NM_EXIT_EXITED, NM_REASON_NONE, 1, 0, "", 1, "", true};
+    struct end e = {NM_EXIT_EXITED, NM_REASON_NONE, 1, 0, "", 1, "", true, false};
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     static char words[3 * NM_YARN_DIAGNOSTICS_MAX];
     struct nm_arena arena;

@@ -379,6 +379,7 @@ static void test_a_signal_reaches_the_container(void **state)
     struct nm_exception why;
     struct nm_problem p;
     struct nm_live_container *l;
+    const char *text;
     struct wanted a;
 
     want(&a, 12, 64, true, 0);
@@ -394,7 +395,10 @@ static void test_a_signal_reaches_the_container(void **state)
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Too late.", &why), 0);
     end_it(w, l);
     assert_int_equal(status_of(n, NULL).exit_status, 137);
-    assert_non_null(strstr(status_of(n, NULL).diagnostics, "forceful shutdown"));
+    text = strstr(status_of(n, NULL).diagnostics, "]Sent signal OUTPUT_THREAD_DUMP (SIGQUIT) to pid ");
+    text = strstr(text ?: "", "]Sent signal FORCEFUL_SHUTDOWN (SIGKILL) to pid ");
+    assert_non_null(strstr(text ?: "", ", result=success\n["));
+    assert_non_null(strstr(text, "]Killed by external signal\n"));
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 3, &why), 0);
     nm_yarn_node_free(n);
 }

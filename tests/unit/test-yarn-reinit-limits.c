@@ -142,7 +142,7 @@ static void test_the_length_of_all_messages_is_limited(void **state)
         (void)fail_stop();
         assert_diagnostics(&o, 2, message);
     }
-    all = o.n->containers.first->reinit_messages;
+    all = o.n->containers.first->messages;
     assert_in_range(strlen(all), MESSAGES_MAX - 100, MESSAGES_MAX);
     assert_int_equal(all[0], '[');
     assert_non_null(strstr(all, "This is message 28.\n"));
@@ -151,7 +151,7 @@ static void test_the_length_of_all_messages_is_limited(void **state)
     for (int n = 0; n < 2; n++) {
         fail_localization(&o, message + n, 0);
         (void)fail_stop();
-        all = o.n->containers.first->reinit_messages;
+        all = o.n->containers.first->messages;
         assert_in_range(strlen(all), n == 0 ? MESSAGES_MAX - 1 : 4, MESSAGES_MAX);
         assert_int_equal(nm_utf8_prefix(all), strlen(all));
         assert_string_equal(all + strlen(all) - 4, "...\n");

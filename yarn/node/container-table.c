@@ -124,7 +124,7 @@ static struct nm_yarn_container *container_free(struct nm_yarn_container *i)
     if (i->records)
         nm_yarn_container_drop_records(i);
     nm_yarn_record_version_free(i->records);
-    free(i->reinit_messages);
+    free(i->messages);
     free(i->diagnostics);
     free(i);
     return NULL;

@@ -64,7 +64,7 @@ struct nm_yarn_container {
     size_t n_extras;
     const struct nm_yarn_extra *reinit; /* the entry of `extras` whose context is the container's next command */
     bool reinit_pending;   /* the container is being ended to run again, and its next run hasn't started */
-    char *reinit_messages; /* the node's messages about re-initialization; NULL before the first one */
+    char *messages;        /* the node's messages (node-messages.c); NULL before the first one */
     bool is_adopted; /* an nmd that ran before this one has accepted the container */
     bool completed;
     bool ended_early;     /* the container ended before the manager accepted it */

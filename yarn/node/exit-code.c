@@ -4,6 +4,7 @@
 
 #include "yarn/node/exit-code.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <time.h>
 
@@ -85,6 +86,25 @@ bool nm_yarn_exit_is_kill(const struct nm_container *c)
     }
 }
 
+/* Returns true if this is the exit status of a command that SIGTERM or SIGKILL ended. */
+static bool is_code_of_kill(int32_t code)
+{
+    return code == 128 + SIGTERM || code == 128 + SIGKILL;
+}
+
+bool nm_yarn_exit_is_external(const struct nm_container *c)
+{
+    switch (c->exit_reason) {
+    case NM_EXIT_EXITED:
+    case NM_EXIT_SIGNALED:
+        return is_code_of_kill(c->exit_code);
+    case NM_EXIT_KILLED:
+        return c->owner_code == 128 + SIGKILL && c->exit_code == c->owner_code;
+    default:
+        return false;
+    }
+}
+
 /* Formats a size such as "1.5 GB", as Hadoop prints it. */
 static void print_size(uint64_t bytes, char *buf, size_t size)
 {
@@ -161,16 +181,31 @@ void nm_yarn_put_time(uint64_t realtime_usec, FILE *out)
         fprintf(out, "[%s.%03u]", text, (unsigned)(realtime_usec / 1000 % 1000));
 }
 
+/* Hadoop adds the first line also if the cluster did not request the end. */
+static void put_code(const struct nm_container *c, FILE *out)
+{
+    if (is_code_of_kill(c->exit_code)) {
+        nm_yarn_put_time(c->finished_realtime_usec, out);
+        fprintf(out, "Container killed on request. Exit code is %d\n", c->exit_code);
+    }
+    nm_yarn_put_time(c->finished_realtime_usec, out);
+    fprintf(out, "Container exited with a non-zero exit code %d.\n", c->exit_code);
+}
+
 static void put_all(const struct nm_container *c, const char *output_tail, FILE *out)
 {
+    if (nm_yarn_exit_is_external(c)) {
+        put_code(c, out);
+        nm_yarn_put_time(c->finished_realtime_usec, out);
+        fputs("Killed by external signal\n", out);
+        return;
+    }
     if (c->exit_reason != NM_EXIT_EXITED || *c->message) {
         nm_yarn_put_time(c->finished_realtime_usec, out);
         put_reason(c, out);
     }
-    if (c->exit_code > 0) {
-        nm_yarn_put_time(c->finished_realtime_usec, out);
-        fprintf(out, "Container exited with a non-zero exit code %d.\n", c->exit_code);
-    }
+    if (c->exit_code > 0)
+        put_code(c, out);
     fputs(output_tail, out);
 }
 

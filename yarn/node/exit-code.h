@@ -21,6 +21,10 @@ int32_t nm_yarn_exit_code(const struct nm_container *c);
 /* Returns true if the command itself failed. The command's last output may then explain the failure. */
 bool nm_yarn_exit_is_failure(const struct nm_container *c);
 
+/* Returns true if a signal from outside ended the command: SIGTERM or SIGKILL, also by a request for a signal. As with
+ * Hadoop, an exit with 143 or 137 counts as such an end, and the diagnostics have no output. */
+bool nm_yarn_exit_is_external(const struct nm_container *c);
+
 /* Returns true if nmd, a user or the cluster ended the container. */
 bool nm_yarn_exit_is_kill(const struct nm_container *c);
 

@@ -93,6 +93,21 @@ static int kill_now(struct nm_yarn_container *i, struct nm_problem *problem)
     return nm_manager_end(i->node->p.manager, NM_YARN_OWNER, i->text, &e, problem);
 }
 
+/* Adds Hadoop's message about a signal that was sent. */
+static void note_signal(struct nm_yarn_container *i, int32_t command)
+{
+    static const char *const names[][2] = {
+        [THREAD_DUMP] = {"OUTPUT_THREAD_DUMP", "SIGQUIT"},
+        [GRACEFUL_SHUTDOWN] = {"GRACEFUL_SHUTDOWN", "SIGTERM"},
+        [FORCEFUL_SHUTDOWN] = {"FORCEFUL_SHUTDOWN", "SIGKILL"},
+    };
+    const struct nm_container *c = nm_yarn_container_core(i);
+
+    if (c && c->pid > 0)
+        nm_yarn_container_add_message(i, "Sent signal %s (%s) to pid %d as user %s for container %s, result=success",
+                                      names[command][0], names[command][1], (int)c->pid, i->app->submitter, i->text);
+}
+
 /* Sends a signal. The call succeeds even if no process receives the signal. MapReduce requests a thread dump of a task
  * that hangs, and stops the container only if that request succeeds. */
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
@@ -113,5 +128,7 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
     else /* a JVM dumps its threads on SIGQUIT */
         r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, command == THREAD_DUMP ? SIGQUIT : SIGTERM,
                               &problem);
+    if (r == 0 && !i->completed)
+        note_signal(i, command);
     return NM_MIN(r, 0);
 }

@@ -62,10 +62,10 @@ void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_contai
     struct nm_arena arena;
 
     nm_arena_init(&arena, OUTPUT_TAIL_MAX, NULL);
-    if (nm_yarn_exit_is_failure(c) && i->record->log_dir)
+    if (nm_yarn_exit_is_failure(c) && !nm_yarn_exit_is_external(c) && i->record->log_dir)
         output_tail = nm_yarn_launcher_diagnostics(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
     text = nm_yarn_exit_text(c, output_tail ?: "", &arena);
-    if (i->reinit_messages && asprintf(&whole, "%s%s", i->reinit_messages, text ?: "") < 0)
+    if (i->messages && asprintf(&whole, "%s%s", i->messages, text ?: "") < 0)
         whole = NULL;
     complete(i, nm_yarn_exit_code(c), whole ?: text ?: "");
     nm_yarn_node_count_end(n, c, i->exit_status);

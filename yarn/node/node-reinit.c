@@ -12,67 +12,14 @@
 #include "yarn/node/node-state.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 
-#include "util/clock.h"
 #include "util/error.h"
-#include "util/utf8.h"
 #include "yarn/id-messages.h"
 #include "yarn/node/exit-code.h"
 
 #define COMMAND_MAX (64u << 10)
-#define REINIT_MESSAGES_MAX 1024u
 #define EXTRAS_MAX 64u
-
-/* ---- messages ----------------------------------------------------------------------------- */
-
-/* Returns a line with the time and the text. Shortens it to REINIT_MESSAGES_MAX. Returns NULL if out of memory. */
-nm_printf(1, 0) static char *print_line(const char *format, va_list ap)
-{
-    static const char more[] = "...\n";
-    _cleanup_free_ char *line = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&line, &size);
-
-    if (!out)
-        return NULL;
-    nm_yarn_put_time(nm_realtime_usec(), out);
-    vfprintf(out, format, ap);
-    fputc('\n', out);
-    if (fclose(out) != 0)
-        return NULL;
-    if (size > REINIT_MESSAGES_MAX) {
-        line[REINIT_MESSAGES_MAX - strlen(more)] = '\0';
-        strcpy(line + nm_utf8_prefix(line), more);
-    }
-    return STEAL_PTR(line);
-}
-
-/* Adds a line to the container's messages, and drops the oldest lines beyond REINIT_MESSAGES_MAX. Without memory, the
- * new line is lost. */
-nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
-{
-    const char *old = i->reinit_messages ?: "";
-    _cleanup_free_ char *line = NULL;
-    char *all;
-    size_t size;
-    va_list ap;
-
-    va_start(ap, format);
-    line = print_line(format, ap);
-    va_end(ap);
-    if (!line)
-        return;
-    size = strlen(old) + strlen(line);
-    if (size > REINIT_MESSAGES_MAX)
-        old = strchrnul(old + size - REINIT_MESSAGES_MAX - 1, '\n') + 1;
-    all = nm_strdup_printf("%s%s", old, line);
-    if (!all)
-        return;
-    free(i->reinit_messages);
-    i->reinit_messages = all;
-}
 
 /* ---- refusals ----------------------------------------------------------------------------- */
 
@@ -284,7 +231,7 @@ static void on_localized(struct nm_yarn_preparation *p, int result, const char *
         r = put_record(i, &whole, i->record->before, false, &problem);
     }
     if (r != 0)
-        add_message(i, "%s", r > 0 ? problem.message : message ?: strerror(-r));
+        nm_yarn_container_add_message(i, "%s", r > 0 ? problem.message : message ?: strerror(-r));
 }
 
 int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r, struct nm_exception *why)
@@ -333,12 +280,12 @@ static void on_localized_extra(struct nm_yarn_preparation *p, int result, const 
     assert(i->reinit == e);
     i->reinit = NULL;
     if (result < 0) {
-        add_message(i, "Container aborting re-initialization.. %s", message ?: strerror(-result));
+        nm_yarn_container_add_message(i, "Container aborting re-initialization.. %s", message ?: strerror(-result));
         return;
     }
     r = re_initialize(i, e, &problem);
     if (r != 0)
-        add_message(i, "Error re-initializing due to[%s]", r > 0 ? problem.message : strerror(-r));
+        nm_yarn_container_add_message(i, "Error re-initializing due to[%s]", r > 0 ? problem.message : strerror(-r));
 }
 
 static int restart(struct nm_yarn_container *i, struct nm_exception *why)
@@ -347,7 +294,7 @@ static int restart(struct nm_yarn_container *i, struct nm_exception *why)
     int r = put_record(i, i->record->context, i->record->before, true, &problem);
 
     if (r == 0)
-        add_message(i, "Container will be Restarted.");
+        nm_yarn_container_add_message(i, "Container will be Restarted.");
     return answer(r, &problem, why);
 }
 
@@ -380,7 +327,7 @@ int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRe
         return r;
     i->extras->auto_commit = request->auto_commit;
     i->reinit = i->extras;
-    add_message(i, "Container will be Re-initialized.");
+    nm_yarn_container_add_message(i, "Container will be Re-initialized.");
     return 0;
 }
 
@@ -396,7 +343,7 @@ int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id
         return nm_yarn_refuse(why, "Nothing to rollback to !!");
     r = put_record(i, i->record->before, NULL, true, &problem);
     if (r == 0)
-        add_message(i, "Container upgrade will be Rolled-back.");
+        nm_yarn_container_add_message(i, "Container upgrade will be Rolled-back.");
     return answer(r, &problem, why);
 }
 
@@ -427,12 +374,11 @@ void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
         nm_yarn_container_prepare(i, false);
 }
 
-/* Returns true if the command itself failed and no signal ended it. If a signal ended the command, bash exits with 143
- * (SIGTERM) or 137 (SIGKILL). */
+/* Returns true if the command itself failed and no signal ended it. */
 static bool has_failed(const struct nm_container *c)
 {
     return nm_yarn_exit_is_failure(c) && c->exit_reason != NM_EXIT_OOM && c->exit_code != 0 &&
-           c->exit_code != 128 + SIGTERM && c->exit_code != 128 + SIGKILL;
+           !nm_yarn_exit_is_external(c);
 }
 
 void nm_yarn_container_decide_at_end(struct nm_yarn_container *i, const struct nm_container *c)
@@ -443,8 +389,8 @@ void nm_yarn_container_decide_at_end(struct nm_yarn_container *i, const struct n
     if (!i->record->before || !has_failed(c) || put_record(i, i->record->before, NULL, true, &problem) != 0)
         return;
     i->node->counted.rolled_back++;
-    add_message(i, "Container exited with a non-zero exit code %d.", code);
-    add_message(i, "Container Re-init Auto Rolled-Back.");
+    nm_yarn_container_add_message(i, "Container exited with a non-zero exit code %d.", code);
+    nm_yarn_container_add_message(i, "Container Re-init Auto Rolled-Back.");
 }
 
 /* ---- state of resources ------------------------------------------------------------------- */

@@ -305,8 +305,8 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
     s = put_status(i, i->completed, arena);
     if (!s)
         return -ENOMEM;
-    if (!i->completed && i->reinit_messages)
-        s->diagnostics = i->reinit_messages;
+    if (!i->completed && i->messages)
+        s->diagnostics = i->messages;
     *ret = s;
     return 0;
 }

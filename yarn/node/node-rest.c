@@ -79,7 +79,7 @@ static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_view
         .state = state_of(i, c),
         .exit_code = i->completed ? i->exit_status : NM_YARN_INVALID,
         .user = with_user ? i->app->submitter : NULL,
-        .diagnostics = with_user ? (i->completed ? i->diagnostics : i->reinit_messages) ?: "" : NULL,
+        .diagnostics = with_user ? (i->completed ? i->diagnostics : i->messages) ?: "" : NULL,
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
         .opportunistic = nm_yarn_container_is_opportunistic(i, c),

@@ -105,6 +105,11 @@ int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struc
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why);
 
+/* ---- node-messages.c ---- */
+/* Adds a line with the time to the container's messages, and drops the oldest lines beyond 1 KiB. Without memory, the
+ * new line is lost. */
+nm_printf(2, 3) void nm_yarn_container_add_message(struct nm_yarn_container *i, const char *format, ...);
+
 /* ---- node-end.c ---- */
 /* Ends a container that never ran, and reports the end. */
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
