@@ -175,12 +175,13 @@ static int answer_container(const struct question *a, json_t **ret)
 
 /* ---- resources and services --------------------------------------------------------------- */
 
-/* Returns an empty object, as Hadoop does for a resource without a plugin: memory, vcores, countable resources, and
- * unknown names. */
+/* Returns the node's GPUs, or an empty object, as Hadoop does for a resource without a plugin: memory, vcores,
+ * countable resources, and unknown names. */
 static int answer_resource(const struct question *a, json_t **ret)
 {
-    (void)a;
-    *ret = json_object();
+    const bool is_gpu = a->y->settings->gpus.enabled && nm_streq(a->q->id, NM_YARN_GPU);
+
+    *ret = is_gpu ? nm_yarn_node_show_gpu_resource(a->y->services->node, &a->rights) : json_object();
     return *ret ? 0 : -ENOMEM;
 }
 

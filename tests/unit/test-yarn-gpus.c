@@ -467,6 +467,38 @@ static void test_a_viewer_sees_only_its_own_containers(void **state)
     json_decref(details);
 }
 
+static bool sees_none(void *userdata, const char *id)
+{
+    (void)userdata, (void)id;
+    return false;
+}
+
+/* The web service of the resource has the members of Hadoop's class. */
+static void test_the_resource_is_described_as_by_hadoop(void **state)
+{
+    struct tracker_fixture *w = *state;
+    const struct nm_yarn_view_rights rights[] = {{.all = true}, {.may_see = sees_none}};
+    const struct nm_yarn_node *n;
+    struct wanted a;
+
+    join_with(w, N_TWO);
+    n = w->yarn->services->node;
+    start_one(w, &a, 1, 1, false);
+    wait_for(w, "0=1");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rights); i++) {
+        json_t *got = nm_yarn_node_show_gpu_resource(n, &rights[i]);
+        json_t *wanted = json_pack("{s:n, s:[{s:i, s:i}, {s:i, s:i}], s:[{s:i, s:i, s:s?}]}", "gpuDeviceInformation",
+                                   "totalGpuDevices", "index", 0, "minorNumber", 4, "index", 1, "minorNumber",
+                                   2, "assignedGpuDevices", "index", 0, "minorNumber", 4, "containerId",
+                                   rights[i].all ? container_of(w, &a)->text : NULL);
+
+        assert_non_null(wanted);
+        assert_true(json_equal(got, wanted));
+        json_decref(got);
+        json_decref(wanted);
+    }
+}
+
 /* ---- discovery ---------------------------------------------------------------------------- */
 
 static void write_program(const struct tracker_fixture *w, const char *lines)
@@ -559,6 +591,7 @@ int main(void)
         TEST(test_the_number_of_gpus_cannot_be_changed),
         TEST(test_a_restarted_nmd_knows_the_gpus_of_containers),
         TEST(test_a_viewer_sees_only_its_own_containers),
+        TEST(test_the_resource_is_described_as_by_hadoop),
         TEST(test_the_registration_waits_for_the_discovery),
         TEST(test_a_failed_discovery_is_repeated),
         TEST(test_a_node_may_join_without_gpus),

@@ -99,6 +99,10 @@ check 'without isolation, its environment has the index too' wait_until 20 has_p
 is 'the ResourceManager counts both' "$(gpus_at_rm usedResource)" 2
 like 'nmctl status shows the containers' "$(nmctl status)" "^GPUs +0: $a, 1: $b; not isolated\$"
 like 'nmctl status shows the sum' "$(nmctl status)" '^resources +yarn.io/gpu: 2 of 2 allocated$'
+resource=$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/ws/v1/node/resources/yarn.io%2Fgpu)
+is "the web service has the members of Hadoop's class" "$(jq -cS . <<<"$resource")" "$(jq -cnS --arg a "$a" --arg b "$b" \
+    '{gpuDeviceInformation: null, totalGpuDevices: [{index: 0, minorNumber: 3}, {index: 1, minorNumber: 1}],
+    assignedGpuDevices: [{index: 0, minorNumber: 3, containerId: $a}, {index: 1, minorNumber: 1, containerId: $b}]}')"
 metric() { curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics | sed -n "s/^$1 //p"; } # NAME
 is 'the metrics count the GPUs' "$(metric nm_gpus) $(metric nm_gpus_assigned)" '2 2'
 

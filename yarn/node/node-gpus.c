@@ -140,6 +140,30 @@ json_t *nm_yarn_node_show_gpus(const struct nm_yarn_node *n, const struct nm_yar
     return list;
 }
 
+json_t *nm_yarn_node_show_gpu_resource(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights)
+{
+    json_t *total = json_array(), *assigned = json_array();
+    bool failed = false;
+
+    for (size_t k = 0; k < n->n_gpus; k++) {
+        const int index = n->gpus[k].index, minor = n->gpus[k].minor;
+        const struct nm_yarn_container *i = holder_of(n, n->gpus[k].minor);
+        const bool shows_id = i && (rights->all || rights->may_see(rights->userdata, i->text));
+
+        failed |= json_array_append_new(total, json_pack("{s:i, s:i}", "index", index, "minorNumber", minor)) < 0;
+        if (i)
+            failed |= json_array_append_new(assigned, json_pack("{s:i, s:i, s:s?}", "index", index, "minorNumber",
+                                                                minor, "containerId", shows_id ? i->text : NULL)) < 0;
+    }
+    if (failed) {
+        json_decref(total);
+        json_decref(assigned);
+        return NULL;
+    }
+    return json_pack("{s:n, s:o, s:o}", "gpuDeviceInformation", "totalGpuDevices", total, "assignedGpuDevices",
+                     assigned);
+}
+
 size_t nm_yarn_node_n_assigned_gpus(const struct nm_yarn_node *n)
 {
     return n->n_gpus - nm_yarn_node_free_gpus(n, nm_yarn_node_held_gpus(n));

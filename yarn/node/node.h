@@ -220,6 +220,9 @@ void nm_yarn_node_set_gpus(struct nm_yarn_node *n, const struct nm_yarn_gpu *lis
 /* Returns a new reference to an array of the node's GPUs, with the containers that have them. A container that the
  * viewer may not see is only counted as one. NULL: no memory. */
 json_t *nm_yarn_node_show_gpus(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights);
+/* Returns the GPUs as Hadoop's web service of the resource yarn.io/gpu does (class NMGpuResourceInfo). As for a
+ * NodeManager with a list of GPUs in its files, the figures of nvidia-smi are null. NULL: no memory. */
+json_t *nm_yarn_node_show_gpu_resource(const struct nm_yarn_node *n, const struct nm_yarn_view_rights *rights);
 /* Returns how many of the node's GPUs containers have. */
 size_t nm_yarn_node_n_assigned_gpus(const struct nm_yarn_node *n);
 /* Adds the countable resources beside memory and vcores that the node offers. */
