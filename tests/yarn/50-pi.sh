@@ -80,6 +80,18 @@ is 'this job has the same counters as on the Java NodeManager' "$(counters oppor
 is 'all maps of this job were opportunistic' "$(types opportunistic)" 'guaranteed 1 opportunistic 6'
 check 'nmd and the ResourceManager show no opportunistic containers at the end' wait_until 30 agree 0 0
 
+# ---- the figures of the shuffle and of the node, since nmd was killed ----
+
+bean() { curl -sS "http://node01:7103/jmx?qry=Hadoop:service=NodeManager,name=$1" | jq -c ".beans[0] | $2"; } # NAME JQ-EXPRESSION
+outputs_are() { [ "$(bean ShuffleMetrics .ShuffleOutputsOK)" = "$1" ]; } # N
+check 'nmd counts the map outputs that it has sent' wait_until 30 outputs_are 12 || diag "$(bean ShuffleMetrics .)"
+at_least 'nmd counts their bytes' "$(bean ShuffleMetrics .ShuffleOutputBytes)" 300
+is 'no map output has failed' "$(bean ShuffleMetrics .ShuffleOutputsFailed)" 0
+# the paused map, the reducer and the master of one job, and all of the other job
+is 'nmd counts the containers of the jobs' \
+    "$(bean NodeManagerMetrics '[.ContainersLaunched, .ContainersCompleted + .ContainersKilled, .ContainersFailed]')" '[11,11,0]'
+at_least 'nmd counts the resources of the containers' "$(bean NodeManagerMetrics '.LocalizedCacheHitFiles + .LocalizedCacheMissFiles')" 8
+
 # ---- after the jobs ----
 
 own=$shared/node1

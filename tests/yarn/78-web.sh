@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 500
+# deadline: 300
+# beside: others
 #
 # The pages and figures at the NodeManager's web port: /ws/v1/node, /jmx, /conf, and the pages for people. Each answer of nmd is
 # compared, field by field, with the answer of a Java NodeManager of the same size with equal containers in the same run
@@ -10,38 +11,51 @@
 . "$(dirname "$0")/jobs.sh"
 beside=$(cd "$(dirname "$0")" && pwd)
 
-need 'a cluster can be configured' jobs_configure "yarn.application.classpath=$conf,$shared/lib/*" yarn.resourcemanager.am.max-attempts=1
-need 'a stock ResourceManager answers' rm_again
+jobs_fs=local
+# Java's beans are at most as old as the period of its metrics system.
+need 'a cluster can be configured' jobs_configure yarn.resourcemanager.connect.max-wait.ms=60000
+echo '*.period=1' >"$conf/hadoop-metrics2.properties"
 need "the host's memory can be simulated" node_proc_start 6000 8
 cd "$shared/work" || exit
-job_deadline=400
 
-# ---- two equal applications: one on a Java NodeManager, one on nmd ----
+# ---- two nodes, each with an application of alice that has two containers ----
+
+# All programs start at the same time, and the nodes wait for the ResourceManager. Java counts an application until its logs are
+# removed.
+options=(yarn.nodemanager.admin-env.A_password=secret yarn.nodemanager.log.retain-seconds=1 yarn.log-aggregation-enable=false)
+own=$shared/node1
+rm_launch_early
+node_mb=384 java_node_start 4 "${options[@]}" "$pausing=true"
+node_mb=384 need 'nmd starts' nmd_node_start 1 "${options[@]}"
+HADOOP_USER_NAME=alice need 'application masters can be registered' cluster_start 0
+need 'a stock ResourceManager answers' rm_again
+need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
+need 'nmd registers' wait_until 60 node_is 1 RUNNING
 
 cat >files.sh <<'END'
 echo out
 echo ready >>"$1.ready"
 until [ -e "$1" ]; do sleep 0.1; done
 END
-# Each node is so small that it has room for one application, so the second application runs on nmd. Java counts an application
-# until its logs are removed.
-options=(yarn.nodemanager.admin-env.A_password=secret yarn.nodemanager.log.retain-seconds=5)
-node_mb=384 java_node_start 4 "${options[@]}" "$pausing=true"
-need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
-begin() { shell_begin "$1" -localize_files "$shared/work/files.sh" -shell_args "$shared/work/go-$1" -shell_command 'bash files.sh'; } # NAME
-begin java
-need 'the container on the Java NodeManager runs' wait_until 120 test -e go-java.ready # before nmd could get it
-own=$shared/node1
-node_mb=384 need 'nmd starts' nmd_node_start 1 "${options[@]}"
-need 'nmd registers' wait_until 30 node_is 1 RUNNING
-begin nmd
-check 'the container on nmd runs' wait_until 60 test -e go-nmd.ready
+echo 'a resource' >it
+touch -d @0 it # the light cluster requests a resource with this time
+lines_are() { [ "$(wc -l <"$1")" = "$2" ]; } # FILE N
+# The second container starts after the first one, so that it gets the resource from the cache on both nodes.
+begin() { # NAME NODE N: starts the Nth container of an application
+    light "ask?app=$1&n=1&mb=128&host=$2&strict&url=file://$PWD/it&cmd=exec+bash+$PWD/files.sh+$PWD/go-$1" >/dev/null &&
+        wait_until 60 lines_are "go-$1.ready" "$3"
+}
+for n in 1 2; do
+    check "container $n on the Java NodeManager runs" begin java node04 "$n"
+    check "container $n on nmd runs" begin nmd node01 "$n"
+done
 
 jweb=http://node04:7403 web=http://node01:7103
-jid=$(curl -sS "$jweb/ws/v1/node/containers" | jq -r '.containers.container[].id' | grep '_000002$')
-id=$(ids_of nmd)
-like 'nmd has the container' "$id" '^container_.*_000002$'
-japp=$(app_of java) app=$(app_of nmd)
+first_of() { light "containers?app=$1" | jq -r '[.[] | select(.node) | .id] | min'; } # NAME
+jid=$(first_of java) id=$(first_of nmd)
+like 'nmd has the container' "$id" '^container_.*_000001$'
+app_of() { sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1"; } # CONTAINER
+japp=$(app_of "$jid") app=$(app_of "$id")
 
 : >"$dir/used"
 fields() { python3 -B "$beside/fields.py" "$@"; }
@@ -70,6 +84,7 @@ same_fields 'containers' containers $node/containers
 same_fields 'a container' container $node/containers/ID
 same_fields 'a resource without devices' resource $node/resources/memory-mb
 same_fields 'an unknown resource' resource $node/resources/no-such-resource
+same_fields 'GPUs of a node without their plugin' resource $node/resources/yarn.io%2Fgpu
 for path in $node/apps/application_1_0001 $node/apps/x $node/containers/container_1_0001_01_000001 $node/containers/x \
     "$node/apps?user=" $node/auxiliaryservices; do
     same_fields "the error of $path" error "$path"
@@ -80,7 +95,7 @@ done
 metrics=Hadoop:service=NodeManager,name=NodeManagerMetrics
 bean() { curl -sS "$1/jmx?qry=$2" | jq ".beans[0].$3"; } # ADDRESS NAME ATTRIBUTE
 is_now() { [ "$(bean "$1" "$2" "$3")" = "$4" ]; }            # ADDRESS NAME ATTRIBUTE VALUE
-check 'Java counts its containers, at most every ten seconds' wait_until 30 is_now "$jweb" "$metrics" ContainersRunning 2
+check 'Java counts its containers, at most every second' wait_until 30 is_now "$jweb" "$metrics" ContainersRunning 2
 is 'nmd counts its containers' "$(bean "$web" "$metrics" ContainersRunning)" 2
 same_fields 'NodeManagerMetrics' metrics "/jmx?qry=$metrics"
 same_fields 'all beans' beans /jmx
@@ -98,12 +113,9 @@ done
 
 # The attributes that monitoring programs ask for: Ambari's metrics of a NodeManager, Zabbix's template for Hadoop, and rules of
 # Prometheus's JMX exporter and of exporters for /jmx.
-no_numbers() {
-    local name attribute
-    while read -r name attribute; do
-        [ "$(curl -sS "$web/jmx" | jq --arg name "$name" --arg attribute "$attribute" \
-            '.beans[] | select(.name == $name) | getpath($attribute | split(".")) | type')" = '"number"' ] || echo "$name $attribute"
-    done
+no_numbers() { # reads names and attributes, and prints those that aren't numbers
+    jq -rR --slurpfile all <(curl -sS "$web/jmx") 'split(" ") as [$name, $attribute] |
+        select([$all[0].beans[] | select(.name == $name) | getpath($attribute | split(".")) | type] != ["number"])'
 }
 hadoop=Hadoop:service=NodeManager,name
 is 'the usual queries get numbers' "$(no_numbers <<END
@@ -181,15 +193,19 @@ is 'an administrator sees it on a page' "$(curl -sS "$web/node/allContainers?use
 # ---- after the end ----
 
 touch go-java go-nmd
-ends_well java
-ends_well nmd
+ends_are() { [ "$(light "containers?app=$1" | jq -r '[.[].end] | join(" ")')" = '0  0 ' ]; } # NAME
+check 'the containers of Java have ended' wait_until 30 ends_are java
+check 'the containers of nmd have ended' wait_until 30 ends_are nmd
+light 'finish?app=java' >/dev/null
+light 'finish?app=nmd' >/dev/null
 check 'Java counts the ends' wait_until 30 is_now "$jweb" "$metrics" ContainersCompleted 2
 check 'nmd counts the ends' wait_until 30 is_now "$web" "$metrics" ContainersCompleted 2
 check 'nmd has no application any more' wait_until 30 is_now "$web" "$metrics" ApplicationsRunning 0
 check 'Java has no application any more' wait_until 60 is_now "$jweb" "$metrics" ApplicationsRunning 0
 same_fields 'NodeManagerMetrics after the end' metrics "/jmx?qry=$metrics"
 is 'each permitted difference was needed' "$(fields --unused "$beside/fields.table" "$dir/used")" ''
-java_node_stop 4
+end_process "${java_nodes[4]}" KILL # otherwise it would wait for the removal of logs
+unset 'java_nodes[4]'
 
 # ---- the property that disables data of users over TCP ----
 
@@ -198,9 +214,7 @@ node_mb=384 need 'nmd restarts without data of users' nmd_node_start 1 nmd.web.c
 need 'nmd registers again' wait_until 30 node_is 1 RUNNING
 is 'a restarted nmd counts from 0' "$(bean "$web" "$metrics" ContainersCompleted)" 0
 is 'a list by user is refused' "$(code_of "$web$node/apps?user=alice")" 403
-rm -f go-nmd.ready
-begin nmd
-check 'another container on nmd runs' wait_until 60 test -e go-nmd.ready
+check 'another container on nmd runs' begin last node01 1
 is 'the users of containers are not shown' \
     "$(curl -sS "$web$node/containers" | jq -c '[.containers.container[] | .user, .diagnostics] | unique')" '[null]'
 is 'nor on a page' "$(curl -sS "$web/node/allContainers" | grep -c alice)" 0

@@ -38,12 +38,17 @@ def key_of(item, i):
     return str(next((item[k] for k in ("name", "key", "id") if k in item), i)) if isinstance(item, dict) else str(i)
 
 
+def order_of(item):
+    """Lists of Hadoop have no order: the ids of containers come out of a hash table."""
+    return item if isinstance(item, str) else key_of(item, "")
+
+
 def flatten(value, path, to):
     if isinstance(value, dict) and value:
         for k, v in value.items():
             flatten(v, path + "/" + k if path else k, to)
     elif isinstance(value, list) and value:
-        for i, v in enumerate(sorted(value, key=lambda v: key_of(v, ""))):
+        for i, v in enumerate(sorted(value, key=order_of)):
             flatten(v, "%s[%s]" % (path, key_of(v, i)), to)
     else:
         to[path] = value

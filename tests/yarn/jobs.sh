@@ -83,7 +83,7 @@ jobs_libraries() {
     local lib=$NMD_TEST_BUILD/java/stock${NMD_TEST_HADOOP:+-$NMD_TEST_HADOOP}/lib
     if [ -e "$lib/classes.jsa" ]; then
         mount --bind -o ro "$lib" /mnt && mount --bind -o ro "$lib" "$shared/lib" || return
-        NMD_TEST_CLASSPATH=$shared/lib/*
+        NMD_TEST_CLASSPATH=$shared/lib/*:$NMD_TEST_BUILD/java/cluster/light-cluster.jar # an archive permits further jars at the end
         class_options+=(-XX:SharedArchiveFile=/mnt/classes.jsa)
         mapred_classes="-XX:SharedArchiveFile=/mnt/classes.jsa -cp $shared/lib/*:$conf:."
         return
