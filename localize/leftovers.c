@@ -51,9 +51,9 @@ static void free_user(struct user *u)
 
 /* ---- rounds ---- */
 
-static void wait_for_round(struct user *u)
+static void begin_round_after(struct user *u, uint64_t pause_usec)
 {
-    (void)sd_event_source_set_time(u->timer, nm_add_u64(nm_now_usec(), u->pause_usec));
+    (void)sd_event_source_set_time(u->timer, nm_add_u64(nm_now_usec(), pause_usec));
     (void)sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
 }
 
@@ -67,7 +67,7 @@ static void end_round(struct user *u)
         return;
     }
     u->pause_usec = u->has_removed ? p->first_usec : NM_MIN(2 * u->pause_usec, p->most_usec);
-    wait_for_round(u);
+    begin_round_after(u, u->pause_usec);
 }
 
 /* Starts a round. Items that are being tried aren't in the list, so an item that fails again is added to the end of the
@@ -138,7 +138,7 @@ static struct user *add_user(struct nm_leftovers *l, const char *name)
         return NULL;
     }
     (void)sd_event_source_set_description(u->timer, "localizer-leftovers");
-    wait_for_round(u);
+    begin_round_after(u, u->pause_usec);
     return u;
 }
 
@@ -172,6 +172,17 @@ void nm_leftovers_gone(struct nm_leftovers *l, const char *user, uint64_t id)
     u->has_removed = true;
     if (u->n_trying == 0 && !u->is_starting)
         end_round(u);
+}
+
+void nm_leftovers_restart(struct nm_leftovers *l)
+{
+    struct user *u;
+
+    TAILQ_FOREACH(u, &l->users, link) {
+        u->pause_usec = l->params.first_usec;
+        if (u->n_trying == 0 && !u->is_starting)
+            begin_round_after(u, 0);
+    }
 }
 
 /* ---- construction ---- */

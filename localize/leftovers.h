@@ -40,3 +40,6 @@ enum {
 int nm_leftovers_put(struct nm_leftovers *l, const char *user, uint64_t id);
 /* Reports that the item was removed. Has no effect if no attempt for this id has failed. */
 void nm_leftovers_gone(struct nm_leftovers *l, const char *user, uint64_t id);
+/* Starts the next round of each user, because the cause of the failures may be gone. The pauses grow from the shortest
+ * one again. */
+void nm_leftovers_restart(struct nm_leftovers *l);

@@ -114,12 +114,8 @@ static void on_fetched(uint64_t id, const struct nm_worker_reply *reply, void *u
 }
 
 /* Removes the entry's file last. Until then the file shows that parts of the resource may have to be removed. */
-static void on_removed(uint64_t id, void *userdata)
+static void remove_record(struct nm_localizer *l, uint64_t id)
 {
-    struct nm_localizer *l = userdata;
-
-    if (id == NO_ENTRY)
-        return;
     nm_leftovers_gone(l->leftovers, nm_cache_find(l->cache, id)->key.user, id);
     if (nm_cache_find(l->cache, id)->noted != NM_CACHE_NOT_NOTED)
         (void)nm_cache_file_remove(l->state_fd, id);
@@ -152,6 +148,32 @@ static void on_not_removed(uint64_t id, const char *message, void *userdata)
     if (id != NO_ENTRY &&
         nm_leftovers_put(l->leftovers, nm_cache_find(l->cache, id)->key.user, id) == NM_LEFTOVERS_E_FIRST)
         report_leftovers(l, message);
+}
+
+/* Returns whether the files of an entry may still exist after its removal. A worker removes files by path, so it finds
+ * none while the disk of the local directory isn't mounted. */
+static bool may_be_left(const struct nm_localizer *l, uint64_t id)
+{
+    _cleanup_free_ char *path = nm_layout_target(".", nm_cache_find(l->cache, id));
+    _cleanup_close_ int fd = path ? nm_open_plain_beneath(l->local_fd, path, O_PATH | O_NOFOLLOW) : -ENOMEM;
+
+    return fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP;
+}
+
+static void on_removed(uint64_t id, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+    char message[PATH_MAX + 120];
+
+    if (id == NO_ENTRY)
+        return;
+    if (!may_be_left(l, id)) {
+        remove_record(l, id);
+        return;
+    }
+    (void)snprintf(message, sizeof message, "can't remove resource %" PRIu64 " in %s: its disk isn't mounted, or has "
+                   "failed", id, l->local_dir);
+    on_not_removed(id, message, l);
 }
 
 static void on_room(void *userdata)
@@ -229,7 +251,7 @@ static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *
                                            : nm_layout_owner(l->local_fd, &e->key, &owner.uid, &owner.gid);
 
     if (r == -ENOENT) {
-        on_removed(e->id, l);
+        remove_record(l, e->id);
         return 0;
     }
     if (r >= 0)
@@ -272,7 +294,8 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
 }
 
 /* Starts some removals. Does so only after running containers have requested their resources again, because before that
- * all resources seem to be unused. Returns whether more work may be left. */
+ * all resources seem to be unused. Starts none while the local directory can't be used. Returns whether more work may
+ * be left. */
 static bool start_removals(struct nm_localizer *l)
 {
     const struct nm_cache_entry *e;
@@ -281,7 +304,7 @@ static bool start_removals(struct nm_localizer *l)
     bool more = false;
 
     l->removes = l->removes || (l->may_remove && TAILQ_EMPTY(&l->requesting) && TAILQ_EMPTY(&l->checking));
-    for (size_t n = 0; l->removes && !more && (e = nm_cache_next_to_evict(l->cache)); n++) {
+    for (size_t n = 0; l->removes && l->local_fd >= 0 && !more && (e = nm_cache_next_to_evict(l->cache)); n++) {
         remove_entry(l, e, &rs);
         more = n + 1 == NM_LOCALIZER_PIECE || nm_now_usec() >= end_usec;
     }
@@ -406,10 +429,17 @@ static int open_local(struct nm_localizer *l)
 
 int nm_localizer_set_usable(struct nm_localizer *l, bool is_usable)
 {
-    if (is_usable)
-        return l->local_fd >= 0 ? 0 : open_local(l);
-    l->local_fd = nm_close(l->local_fd);
-    return 0;
+    int r;
+
+    if (!is_usable)
+        l->local_fd = nm_close(l->local_fd);
+    if (!is_usable || l->local_fd >= 0)
+        return 0;
+    r = open_local(l);
+    if (r < 0)
+        return r;
+    nm_leftovers_restart(l->leftovers);
+    return nm_localizer_begin_turn(l);
 }
 
 static int open_dirs(struct nm_localizer *l)

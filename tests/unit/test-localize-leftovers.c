@@ -123,6 +123,26 @@ static void test_pauses_between_attempts_grow_up_to_a_maximum(void **state)
     put(w, "alice", 1, 1); /* the first item is tried again */
 }
 
+/* A restart starts a round without a pause, unless the attempts of the last round have not reported their results. */
+static void test_a_restart_starts_a_round_at_once(void **state)
+{
+    struct fixture *w = *state;
+
+    put(w, "alice", 1, 1);
+    for (size_t n = 1; n <= 3; n++) {
+        RUN_UNTIL(w, w->n == n);
+        assert_int_equal(nm_leftovers_put(w->leftovers, "alice", 1), 0);
+    }
+    nm_leftovers_restart(w->leftovers);
+    assert_true(sd_event_run(w->event, FIRST_USEC) > 0);
+    assert_int_equal(w->n, 4);
+    nm_leftovers_restart(w->leftovers);
+    assert_int_equal(sd_event_run(w->event, 3 * FIRST_USEC), 0);
+    assert_int_equal(w->n, 4); /* the attempt is still in progress */
+    assert_int_equal(nm_leftovers_put(w->leftovers, "alice", 1), 0);
+    RUN_UNTIL(w, w->n == 5);
+}
+
 /* The items of one user don't delay the items of another user. */
 static void test_items_of_one_user_do_not_delay_items_of_other_users(void **state)
 {
@@ -147,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_each_round_of_removals_has_a_limited_number_of_attempts),
         TEST(test_pauses_between_attempts_grow_up_to_a_maximum),
+        TEST(test_a_restart_starts_a_round_at_once),
         TEST(test_items_of_one_user_do_not_delay_items_of_other_users),
     };
 

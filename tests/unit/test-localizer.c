@@ -583,6 +583,74 @@ static void test_a_failed_removal_is_repeated(void **state)
     assert_int_equal(n_progress, 1);
 }
 
+/* Starts the localizer again with this pause before a removal is repeated, and fetches a resource. */
+static void fetch_one(struct fixture *w, uint64_t pause_usec)
+{
+    struct owner a;
+
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.report_cb = on_reported;
+    w->params.retry_first_usec = pause_usec;
+    start(w);
+    n_progress = 0;
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(a.result, 0);
+    give_back(&a);
+}
+
+static void run_for(struct fixture *w, uint64_t usec)
+{
+    const uint64_t end_usec = nm_now_usec() + usec;
+
+    while (nm_now_usec() < end_usec)
+        assert_true(sd_event_run(w->event, usec / 5) >= 0);
+}
+
+/* While the local directory can't be used, no removal is tried, and none is reported as failed. */
+static void test_removals_wait_until_the_local_directory_is_usable(void **state)
+{
+    struct fixture *w = *state;
+
+    fetch_one(w, 0);
+    assert_int_equal(nm_localizer_set_usable(w->localizer, false), 0);
+    nm_localizer_set_room(w->localizer, 0);
+    run_for(w, 300 * NM_USEC_PER_MSEC);
+    assert_int_equal(n_progress, 0);
+    assert_int_equal(nm_localizer_bytes(w->localizer), 10);
+    assert_true(exists(w, "local/usercache/alice/filecache/10"));
+    assert_int_equal(nm_localizer_set_usable(w->localizer, true), 0);
+    RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
+    assert_false(exists(w, "local/usercache/alice/filecache/10"));
+    assert_int_equal(n_progress, 0);
+}
+
+/* The disk is unmounted, and nmd has not noticed it yet. A worker finds no files where they were. They are removed when
+ * the disk is back, without a pause. */
+static void test_files_on_an_unmounted_disk_are_removed_when_it_is_back(void **state)
+{
+    struct fixture *w = *state;
+
+    fetch_one(w, 2 * SECONDS * NM_USEC_PER_SEC);
+    assert_int_equal(renameat(w->root_fd, "local", w->root_fd, "unmounted"), 0);
+    assert_int_equal(mkdirat(w->root_fd, "local", 0755), 0);
+    nm_localizer_set_room(w->localizer, 0);
+    RUN_UNTIL(w, n_progress > 0);
+    assert_non_null(strstr(reported, "can't remove resource 10 in /tmp/"));
+    assert_non_null(strstr(reported, "its disk isn't mounted"));
+    assert_int_equal(nm_localizer_set_usable(w->localizer, false), 0);
+    run_for(w, 300 * NM_USEC_PER_MSEC);
+    assert_int_equal(nm_localizer_bytes(w->localizer), 10);
+    assert_true(exists(w, "state/10"));
+    assert_int_equal(unlinkat(w->root_fd, "local", AT_REMOVEDIR), 0);
+    assert_int_equal(renameat(w->root_fd, "unmounted", w->root_fd, "local"), 0);
+    assert_int_equal(nm_localizer_set_usable(w->localizer, true), 0);
+    RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
+    assert_false(exists(w, "local/usercache/alice/filecache/10"));
+    assert_false(exists(w, "state/10"));
+    assert_int_equal(n_progress, 1);
+}
+
 static void test_fetched_resources_survive_a_restart_of_nmd(void **state)
 {
     struct fixture *w = *state;
@@ -636,6 +704,8 @@ int main(void)
         TEST(test_a_resource_with_many_directories_is_not_taken_for_empty),
         TEST(test_a_resource_removed_after_its_request_was_answered_is_reported),
         TEST(test_a_failed_removal_is_repeated),
+        TEST(test_removals_wait_until_the_local_directory_is_usable),
+        TEST(test_files_on_an_unmounted_disk_are_removed_when_it_is_back),
         TEST(test_fetched_resources_survive_a_restart_of_nmd),
     };
 
