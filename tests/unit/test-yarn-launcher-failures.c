@@ -605,6 +605,26 @@ static void test_files_are_kept_for_the_configured_time(void **state)
     }
 }
 
+/* A local directory fails after the files were removed from it. The logs are removed in time. */
+static void test_logs_do_not_wait_for_a_local_directory_that_fails_later(void **state)
+{
+    struct fixture *w = *state;
+    char why[300];
+
+    start(w, P("yarn.nodemanager.log.retain-seconds", "3") P("yarn.nodemanager.disk-health-checker.interval-ms", "1000"));
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
+    end_application(w);
+    RUN_UNTIL(w, !exists(w, APP_DIR) && !exists(w, SECOND_DIR));
+    assert_true(exists(w, LOG_DIR));
+    assert_int_equal(renameat(w->root_fd, "second", w->root_fd, "elsewhere"), 0);
+    RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why) && strstr(why, "1/2 local-dirs"));
+    assert_true(exists(w, LOG_DIR));
+    RUN_UNTIL(w, !exists(w, NOTE));
+    assert_false(exists(w, LOG_DIR));
+}
+
 static void end_with_failures(void *userdata)
 {
     struct fixture *w = userdata;
@@ -655,6 +675,7 @@ int main(void)
         TEST(test_files_are_removed_although_the_note_can_not_be_written),
         TEST(test_a_failed_removal_is_repeated),
         TEST(test_files_are_kept_for_the_configured_time),
+        TEST(test_logs_do_not_wait_for_a_local_directory_that_fails_later),
         TEST(test_a_failed_end_of_an_application_is_repeated),
     };
 

@@ -34,7 +34,7 @@ struct cleanup {
     uint64_t retry_usec, again_usec; /* retry_usec: the last delay before a retry; again_usec: time of the next retry */
     sd_event_source *timer;
     unsigned n_removals; /* number of removals in progress */
-    bool is_tried, are_logs_tried;
+    bool is_tried, are_logs_tried, are_files_removed;
     enum nm_yarn_logs_end logs_end;
 };
 
@@ -241,10 +241,11 @@ static void process_entry(struct cleanup *i)
     }
     if (!is_due(i, s->delete_delay_sec))
         return;
-    if (remove_files(i)) {
+    if (!i->are_files_removed && remove_files(i)) {
         wait_or_retry(i, &i->is_tried);
         return;
     }
+    i->are_files_removed = true; /* the logs don't wait for a local directory that fails later */
     if (i->container) {
         free_cleanup(i);
         return;
