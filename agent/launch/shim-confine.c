@@ -6,8 +6,10 @@
  * outside of the cgroup. The process could also make logind start such a manager (loginctl enable-linger), or use
  * another process of the user through /proc/PID/root or ptrace(). Therefore:
  *
- *   - A mount namespace hides the directories of these managers' sockets. Later mounts of the host still appear in it,
- *     since the kernel makes each mount a slave mount if the namespace's owner is less privileged.
+ *   - A mount namespace hides the directories of these managers' sockets. Later mounts and unmounts of the host still
+ *     take effect in it, since the kernel makes each shared mount a slave mount if the namespace's owner is less
+ *     privileged. systemd makes all mounts of the host shared. On a host with private mounts, a disk that is unmounted
+ *     stays in use until the containers that were started before have ended.
  *   - A user namespace maps all ids to themselves, so access to files does not change. But the kernel does not permit
  *     processes in the namespace to trace processes outside, or to use their /proc/PID/root. With the user namespace,
  *     an nmd without CAP_SYS_ADMIN can also make the mounts.

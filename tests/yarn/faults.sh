@@ -127,7 +127,9 @@ has_attempts() { [ "$(attempts_of "$1")" = "$2" ]; } # NAME N: for wait_until
 # ---- disks --------------------------------------------------------------------------------------------
 
 # A disk is an ext4 file system in a file, because ext4 can fail as with a real disk. It is mounted on the directory. Later
-# functions name the disk by this directory.
+# functions name the disk by this directory. All mounts are shared, as on a host with systemd: containers have mount namespaces
+# of their own, and would otherwise keep a disk that is unmounted outside.
+mount --make-rshared /
 disk_image() { echo "$dir/disk.$(tr / _ <<<"$1")"; } # DIRECTORY
 disks_available() { [ -e /dev/loop-control ] && command -v mkfs.ext4 >/dev/null; }
 disk_mount() { mount -o loop,errors=remount-ro "$(disk_image "$1")" "$1"; } # DIRECTORY
@@ -171,10 +173,18 @@ disk_gone() { # DIRECTORY: unmounts it; an empty directory is left
 # Mounts the disk again after the check that a boot makes. A disk that is mounted is unmounted first, which takes effect when no
 # process has a file open there.
 disk_is_free() { [ -z "$(losetup -j "$(disk_image "$1")")" ]; } # DIRECTORY
+disk_users() { # DIRECTORY: prints the files of processes in which a disk that is not free is used
+    local device path
+    device=$(stat -c %Hr:%Lr "$(losetup -nO NAME -j "$(disk_image "$1")")") || return
+    grep -ls " $device " /proc/[0-9]*/mountinfo
+    for path in /proc/[0-9]*/{cwd,root,fd/*}; do
+        [ "$(stat -Lc %Hd:%Ld "$path" 2>/dev/null)" != "$device" ] || echo "$path: $(readlink "$path")"
+    done
+}
 disk_back() { # DIRECTORY
     fault "$(disk_name "$1") is repaired and mounted again"
     ! mountpoint -q "$1" || umount -l "$1" || return
-    wait_until 30 disk_is_free "$1" || return
+    wait_until 30 disk_is_free "$1" || { disk_users "$1"; return 1; }
     e2fsck -fy "$(disk_image "$1")" >/dev/null 2>&1
     disk_mount "$1"
 }

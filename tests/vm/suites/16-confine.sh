@@ -61,7 +61,7 @@ id=$(nmctl run --detach -u alice -m 50M -c 0.1 -- sh -c 'echo ready; while ! tes
 wait_until 20 eval '[ "$(nmctl logs "$id")" = ready ]'
 mkdir -p /srv/later
 mount -t tmpfs later /srv/later
-at_exit 'umount /srv/later'
+at_exit '! mountpoint -q /srv/later || umount /srv/later'
 systemctl start "user@$(id -u bob).service"
 at_exit 'systemctl stop "user@$(id -u bob).service"'
 check "the runtime directory of another user is mounted while the container runs" test -d "/run/user/$(id -u bob)"
@@ -69,6 +69,12 @@ touch /srv/later/file
 check "the container sees a file system that the host mounts later" wait_until 20 in_state "$id" COMPLETED
 is "the container does not see runtime directories of users" \
     "$(nmctl logs "$id" | paste -sd' ' | tr -s ' ')" "ready /run/dbus: /run/user: seen"
+# Otherwise a failed disk could not be repaired while any container runs.
+id=$(nmctl run --detach -u alice -m 50M -c 0.1 -- sh -c 'mountpoint -q /srv/later && echo ready
+    while mountpoint -q /srv/later; do sleep .1; done')
+wait_until 20 eval '[ "$(nmctl logs "$id")" = ready ]' || not_ok "the container sees the file system"
+umount /srv/later
+check "a file system that the host unmounts is unmounted for the container, too" wait_until 20 in_state "$id" COMPLETED
 
 # ---- shared memory that a container leaves ----------------------------------------------------------------------
 
