@@ -5,9 +5,6 @@
 #
 # GPUs are isolated by systemd: a container can open the devices that it was assigned, and no others. The devices are made up:
 # without their driver, an open that is permitted fails with ENXIO, and one that is forbidden with EPERM.
-#
-# This suite has not run yet, and ./check leaves it out. The ResourceManager of tests/vm/host-yarn must first count the type
-# yarn.io/gpu (resource-types.xml, and DominantResourceCalculator as the scheduler's calculator).
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 # shellcheck source=tests/vm/data/yarn.sh
@@ -114,6 +111,26 @@ check "the opportunistic container has ended" wait_until 60 ended "$o"
 like "its master gets the reason" "$(ends "$o")" "^-108 .*such as a GPU"
 check "the guaranteed container can open it" wait_until 60 prints "$g" "cuda=0 nvidia=0
 ENXIO EPERM EPERM EPERM ENXIO ENXIO open open"
+
+# ---- GPUs that the configuration lists -----------------------------------------------------------------
+
+light end "container=$b" >/dev/null
+light end "container=$g" >/dev/null
+light end "container=$none" >/dev/null
+check "ended containers release their GPUs" wait_until 60 gpus_are ""
+sed -i "s|</configuration>|<property><name>$gpu.gpu.allowed-gpu-devices</name><value>0:3,1:1</value></property>&|" \
+    /etc/hadoop/conf/yarn-site.xml
+rm /run/gpu-suite/smi
+systemctl restart nmd.service
+check "the node joins the cluster with the GPUs of its configuration" wait_until 60 status_is .upstream.state running
+is "nvidia-smi was not run" "$(ls /run/gpu-suite)" again
+is "the GPUs have the indexes and minor numbers of the configuration" \
+    "$(status_of '[.upstream.gpus.devices[] | "\(.index):\(.minor)"] | join(" ")')" "0:3 1:1"
+is "they are isolated" "$(status_of .upstream.gpus.isolated)" true
+l=$(one_more mb=64 gpus=1 "cmd=exec $bin/probe")
+check "a container gets the first GPU of the list" wait_until 60 gpus_are "0=$l"
+check "it can open only this one" wait_until 60 prints "$l" "cuda=0 nvidia=0
+EPERM EPERM EPERM ENXIO ENXIO ENXIO open open"
 light finish >/dev/null
 check "the end of the application releases all GPUs" wait_until 60 gpus_are ""
 done_testing
