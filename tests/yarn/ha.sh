@@ -29,9 +29,9 @@ ha_configure() { # NAME=VALUE...
             i=$((i + 1))
         done
     done
-    # A session of ZooKeeper ends after two seconds, and not after ten. Clients and masters look for the active one until it is found.
+    # A session of ZooKeeper ends after three seconds, and not after ten. Clients and masters look for the active one until it is found.
     jobs_configure "${site[@]}" "$rm.ha.enabled=true" "$rm.ha.rm-ids=rm1,rm2" "$rm.cluster-id=nmd" \
-        "hadoop.zk.address=127.0.0.1:$zk_port" hadoop.zk.timeout-ms=2000 "$rm.recovery.enabled=true" \
+        "hadoop.zk.address=127.0.0.1:$zk_port" hadoop.zk.timeout-ms=3000 "$rm.recovery.enabled=true" \
         "$rm.store.class=org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore" \
         "$rm.work-preserving-recovery.scheduling-wait-ms=1000" "$rm.connect.max-wait.ms=180000" \
         "$rm.connect.retry-interval.ms=200" yarn.am.liveness-monitor.expiry-interval-ms=600000 "$@"
@@ -75,7 +75,12 @@ ha_start() { # manual|automatic
             wait_until 60 ha_is $((3 - $(ha_active))) STANDBY
     fi
 }
-ha_stop() { local n; for n in 1 2; do end_process "${ha_pids[n]}"; done; ha_pids=(); }
+ha_stop() { # both at the same time
+    local pid
+    kill -TERM "${ha_pids[@]}"
+    for pid in "${ha_pids[@]}"; do end_process "$pid"; done
+    ha_pids=()
+}
 # The administrator's commands refuse to work where the configuration has automatic failover.
 ha_admin() { rm_admin -Dyarn.resourcemanager.ha.automatic-failover.enabled=false "$@"; }
 rm_get() { # PATH: replaces the function for a single ResourceManager
