@@ -145,7 +145,12 @@ soak_local_broken_break() { # the disk turns read-only, or fails
     if [ $(($2 % 2)) = 0 ]; then disk_read_only "$shared/node$1/local/2"; else disk_fail "$shared/node$1/local/2"; fi
 }
 soak_local_broken_over() { soak_disk_over "$2"; }
-soak_local_broken_heal() { disk_back "$shared/node$1/local/2"; }
+soak_local_broken_heal() { # a disk that containers still use is replaced by a new one
+    local disk=$shared/node$1/local/2
+    umount -l "$disk"
+    if wait_until 1 disk_is_free "$disk"; then disk_back "$disk"; else disk_new "$disk" 256; fi ||
+        soak_breach recovery "the disk of node0$1 is not mounted again"
+}
 
 # ---- the network -------------------------------------------------------------------------------------------------
 

@@ -80,9 +80,10 @@ tez_input() {
     done
     wanted_result[tez]=$(cat "$shared"/work/text/* | counted | md5sum)
 }
+# The client of Tez resolves variables, and passes on the values, unless a variable has neither a value nor a default.
 soak_tez_begin() {
     job_libs=$shared/tez job_begin "$1" org.apache.tez.examples.OrderedWordCount -Dtez.grouping.split-count=3 \
-        "-Dtez.am.max.app.attempts=$master_attempts" "$job_uri/text" "$job_uri/$1-counted" 2
+        "-D$scheduler_address=\${env.NM_HOST}:8049" "-Dtez.am.max.app.attempts=$master_attempts" "$job_uri/text" "$job_uri/$1-counted" 2
 }
 soak_tez_result() { cat "$shared/work/$1-counted"/part-* | sort | md5sum; }
 soak_tez_remove() { rm -rf "${shared:?}/work/$1-counted"; }

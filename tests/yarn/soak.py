@@ -53,7 +53,7 @@ def plan(seed):
     kinds = bags(rng, FAULTS)
     for _ in range(5000):
         kind = next(kinds)
-        print("fault", kind, rng.randint(1, 2 if kind in ENDING else 3), rng.randint(0, 6), rng.randint(8, 20))
+        print("fault", kind, rng.randint(1, 2 if kind in ENDING else 3), rng.randint(0, 6), rng.randint(5, 14))
 
 
 # ---- asking -------------------------------------------------------------------------------------------------------
