@@ -114,6 +114,9 @@ hdfs_rest() { curl -s "$hdfs_active/webhdfs/v1$1&user.name=$(id -un)" "${@:2}"; 
 hdfs_takes_files() { hdfs_rest /?op=GETFILESTATUS -f && [ "$(hdfs_live)" = 1 ]; }
 hdfs_live() { curl -sf "$hdfs_active/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState" | jq '.beans[0].NumLiveDataNodes'; }
 
+# Succeeds if the name node is on standby. The administrator's command would start a JVM for the same.
+hdfs_standby() { curl -sf "$1/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus" | jq -e '.beans[0].State == "standby"'; } # ADDRESS
+
 # Starts HDFS with nn1 on standby and nn2 active. Only nn2 accepts names of users that begin with a digit or contain an @.
 hdfs_start() { hdfs_configure && hdfs_start_two; }
 hdfs_start_two() { # after hdfs_configure
@@ -127,7 +130,7 @@ hdfs_start_two() { # after hdfs_configure
     hdfs_server datanode.DataNode "-Ddfs.datanode.data.dir=file://$dir/dn" "$names" >>"$dir/dn.log" 2>&1 &
     dn_pid=$!
     hdfs_active=$nn2_web
-    wait_until 60 hdfs_activate nn2 && wait_until 60 hdfs_takes_files
+    wait_until 60 hdfs_standby "$nn2_web" && wait_until 60 hdfs_activate nn2 && wait_until 60 hdfs_takes_files
 }
 
 # Writes a file. The name node redirects writers to a data node, as it does with readers.
