@@ -87,9 +87,10 @@ outputs_are() { [ "$(bean ShuffleMetrics .ShuffleOutputsOK)" = "$1" ]; } # N
 check 'nmd counts the map outputs that it has sent' wait_until 30 outputs_are 12 || diag "$(bean ShuffleMetrics .)"
 at_least 'nmd counts their bytes' "$(bean ShuffleMetrics .ShuffleOutputBytes)" 300
 is 'no map output has failed' "$(bean ShuffleMetrics .ShuffleOutputsFailed)" 0
+counts() { bean NodeManagerMetrics '[.ContainersLaunched, .ContainersCompleted + .ContainersKilled, .ContainersFailed]'; }
+counts_are() { [ "$(counts)" = "$1" ]; } # JSON
 # the paused map, the reducer and the master of one job, and all of the other job
-is 'nmd counts the containers of the jobs' \
-    "$(bean NodeManagerMetrics '[.ContainersLaunched, .ContainersCompleted + .ContainersKilled, .ContainersFailed]')" '[11,11,0]'
+check 'nmd counts the containers of the jobs' wait_until 30 counts_are '[11,11,0]' || diag "$(counts)"
 at_least 'nmd counts the resources of the containers' "$(bean NodeManagerMetrics '.LocalizedCacheHitFiles + .LocalizedCacheMissFiles')" 8
 
 # ---- after the jobs ----
