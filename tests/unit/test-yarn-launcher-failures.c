@@ -608,10 +608,12 @@ static void test_files_are_kept_for_the_configured_time(void **state)
 /* A local directory fails after the files were removed from it. The logs are removed in time. */
 static void test_logs_do_not_wait_for_a_local_directory_that_fails_later(void **state)
 {
+    static const char more[] = P("yarn.nodemanager.log.retain-seconds", "3")
+        P("yarn.nodemanager.disk-health-checker.interval-ms", "1000");
     struct fixture *w = *state;
     char why[300];
 
-    start(w, P("yarn.nodemanager.log.retain-seconds", "3") P("yarn.nodemanager.disk-health-checker.interval-ms", "1000"));
+    start(w, more);
     set_command(w, "true");
     assert_int_equal(ready(w, MAKE), 0);
     nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
