@@ -162,7 +162,7 @@ static void test_a_container_killed_before_the_commit_is_not_rolled_back(void **
     finish_fetching(0);
     assert_runs_again(&o, OTHER_COMMAND);
     wait_for_end(&o, true);
-    assert_ended(&o, 137, "by a signal");
+    assert_ended(&o, 137, "Container killed on request. Exit code is 137");
     nm_yarn_node_free(o.n);
 }
 
