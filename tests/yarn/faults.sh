@@ -102,15 +102,16 @@ held_go() { seq "$2" | sed "s|^|$shared/work/$1/go/$EPOCHREALTIME.|" | xargs tou
 held_all() { touch "$shared/work/$1/all"; }                           # NAME: all maps end
 held_result() { cat "$shared/work/$1/out"/part-* | sed 's/\s*$//' | sort -V | paste -sd ' '; }   # NAME
 held_lines() { seq -s ' ' "$1" | sed -E 's/[0-9]+/line &/g'; }         # N: prints the result of N maps
-# Prints how many maps of a job run on the nodes.
-held_running() { # NAME N...
-    local n name=$1 sum=0
-    for n in "${@:2}"; do
-        sum=$((sum + $(NMD_SOCKET=$dir/nmd$n/nmd.sock nmctl list --json | jq --arg id "$(job_id "$name")" \
-            '[.[] | select((.id | contains($id)) and .name != "master" and .state == "RUNNING")] | length')))
+held_count() { # STATE NAME N...: prints how many maps of a job the nodes have in this state
+    local n state=$1 name=$2 sum=0
+    for n in "${@:3}"; do
+        sum=$((sum + $(NMD_SOCKET=$dir/nmd$n/nmd.sock nmctl list --all --json | jq --arg id "$(job_id "$name")" --arg state "$state" \
+            '[.[] | select((.id | contains($id)) and .name != "master" and .state == $state)] | length')))
     done
     echo "$sum"
 }
+held_running() { held_count RUNNING "$@"; } # NAME N...
+held_ended() { held_count COMPLETED "$@"; } # NAME N...
 held_runs() { [ "$(held_running "$1" "${@:3}")" = "$2" ]; }            # NAME COUNT N...: for wait_until
 held_runs_some() { [ "$(held_running "$1" "${@:3}")" -ge "$2" ]; }     # NAME COUNT N...: for wait_until
 maps_of() { sed -nE "s/^\s*$2 map tasks=([0-9]+)/\1/p" "$dir/$1.log" | grep . || echo 0; } # NAME Launched|Failed|Killed
