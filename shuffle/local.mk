@@ -14,7 +14,8 @@ libnm_shuffle_a_SOURCES = \
 	%D%/connections.c %D%/connections.h \
 	%D%/pool.c %D%/pool.h \
 	%D%/request.c %D%/request.h \
-	%D%/server.c %D%/server.h
+	%D%/server.c %D%/server.h \
+	%D%/user-file.c %D%/user-file.h
 shuffle_libs = libnm-shuffle.a $(json_libs) $(NETTLE_LIBS) $(ZLIB_LIBS) $(hadoop_libs)
 
 pkglibexec_PROGRAMS += nm-shuffle

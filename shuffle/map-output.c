@@ -6,51 +6,25 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "shuffle/request.h"
+#include "shuffle/user-file.h"
 #include "util/error.h"
-
-/* Opens a local directory again for each request: a disk may be mounted, repaired or replaced while the process runs,
- * and an open descriptor would prevent its unmounting. */
-static int open_dir(const char *name)
-{
-    int fd = RET_NERRNO(open(name, O_PATH | O_DIRECTORY | O_CLOEXEC));
-
-    return fd == -ENOTDIR ? -ENOENT : fd;
-}
-
-/* Opens a directory beneath another one without following links. The job's user controls the path, and could otherwise
- * make this process read another user's file, because the process has the capability to read all files. */
-static int open_beneath(int dir, const char *path, int *ret_fd)
-{
-    const struct open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    int fd = RET_NERRNO(syscall(SYS_openat2, dir, path, &how, sizeof how));
-
-    if (fd < 0)
-        return fd == -ENOTDIR ? -ENOENT : fd;
-    *ret_fd = fd;
-    return 0;
-}
 
 /* Opens the directory of a job's outputs, beneath the local directory. */
 static int open_job_dir(const char *local, const struct nm_shuffle_job *job, int *ret_fd)
 {
     char path[sizeof job->user + sizeof job->id + 64], application[sizeof job->id + sizeof "application"];
-    _cleanup_close_ int dir = open_dir(local);
+    _cleanup_close_ int dir = nm_shuffle_open_local(local);
 
     if (dir < 0)
         return dir;
     nm_shuffle_application_of(nm_bytes_of(job->id), application, sizeof application);
     snprintf(path, sizeof path, "usercache/%s/appcache/%s/output", job->user, application);
-    return open_beneath(dir, path, ret_fd);
+    return nm_shuffle_open_beneath(dir, path, ret_fd);
 }
 
 /* Directories that all threads together keep open. NM_SHUFFLE_OTHER_FILES counts so many: while a disk does not
@@ -109,33 +83,7 @@ static int open_output_dir(const struct nm_shuffle_lookup *l, unsigned i, struct
     if (dir < 0)
         return dir;
     snprintf(name, sizeof name, "%.*s", (int)map.size, (const char *)map.data);
-    return open_beneath(dir, name, ret_fd);
-}
-
-/* The owner of the file is checked, because a hard link to another user's file looks like the file itself. */
-static int check_file(const struct nm_shuffle_job *job, const struct stat *st)
-{
-    return S_ISREG(st->st_mode) && st->st_uid == job->uid ? 0 : -EPERM;
-}
-
-/* Opens a file in the directory of a map's output. With O_NONBLOCK a FIFO does not block the open. */
-static int open_file(int output_dir, const struct nm_shuffle_job *job, const char *name, struct stat *ret_st,
-                     int *ret_fd)
-{
-    _cleanup_close_ int fd =
-        RET_NERRNO(openat(output_dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
-    struct stat st;
-    int r;
-
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if ((r = check_file(job, &st)) < 0)
-        return r;
-    *ret_st = st;
-    *ret_fd = STEAL_FD(fd);
-    return 0;
+    return nm_shuffle_open_beneath(dir, name, ret_fd);
 }
 
 struct search {
@@ -170,7 +118,7 @@ static int read_file(const struct search *s, int output_dir, struct nm_shuffle_l
     uint64_t bytes;
     int r;
 
-    if ((r = open_file(output_dir, s->lookup->job, "file.out.index", &st, &fd)) < 0 ||
+    if ((r = nm_shuffle_open_file(output_dir, s->lookup->job->uid, "file.out.index", &st, &fd)) < 0 ||
         (r = nm_shuffle_index_unchecked(&st, s->range, s->lookup->dirs->index_cache, &bytes)) < 0 ||
         (r = spend(s, bytes)) < 0)
         return r;
@@ -190,7 +138,7 @@ static int read_index(const struct search *s, int output_dir, struct nm_shuffle_
         return -errno;
     if (S_ISLNK(st.st_mode))
         return -ELOOP;
-    if ((r = check_file(s->lookup->job, &st)) < 0)
+    if ((r = nm_shuffle_check_file(s->lookup->job->uid, &st)) < 0)
         return r;
     content = nm_shuffle_index_cache_get(s->lookup->dirs->index_cache, &st);
     if (!content)
@@ -213,7 +161,7 @@ static void look_in(const struct search *s, unsigned i, struct nm_shuffle_length
     *ret = (struct found){.index_result = r, .data_result = r};
     if (r < 0)
         return;
-    ret->data_result = open_file(dir, s->lookup->job, "file.out", &data_st, ret_data);
+    ret->data_result = nm_shuffle_open_file(dir, s->lookup->job->uid, "file.out", &data_st, ret_data);
     if (ret->data_result == 0)
         ret->data_bytes = (uint64_t)data_st.st_size;
     ret->index_result = read_index(s, dir, ret_lengths, &ret->part);
@@ -338,7 +286,7 @@ int nm_shuffle_output_open(const struct nm_shuffle_lookup *l, struct nm_bytes ma
     int r;
 
     if ((r = open_output_dir(l, output->dir, map, &dir)) < 0 ||
-        (r = open_file(dir, l->job, "file.out", &st, &fd)) < 0)
+        (r = nm_shuffle_open_file(dir, l->job->uid, "file.out", &st, &fd)) < 0)
         return r;
     if (output->part.start_bytes + output->part.part_bytes > (uint64_t)st.st_size)
         return -EBADMSG; /* the file has been truncated since the lookup */
