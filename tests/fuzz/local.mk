@@ -50,6 +50,8 @@ yarn_fuzz = %D%/fuzz-yarn-asks %D%/fuzz-yarn-conf %D%/fuzz-yarn-context %D%/fuzz
 yarn_agent_fuzz = %D%/fuzz-hadoop-calls %D%/fuzz-hadoop-client
 # requests of reducers
 shuffle_fuzz = %D%/fuzz-shuffle-request
+# frames and messages of Spark's executors
+spark_fuzz = %D%/fuzz-spark-frame
 # reports of nm-localizer, and stored files of the cache
 localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-reply
 # archives, the work of nm-localizer, and answers of HDFS name nodes
@@ -63,8 +65,8 @@ sim_fuzz = %D%/fuzz-trace
 # pages of a ResourceManager and of its nodes, and the stored file of nmscale
 scale_fuzz = %D%/fuzz-yarn-pages
 fuzz_programs = $(util_fuzz) $(cgroup_fuzz) $(monitor_fuzz) $(agent_fuzz) $(client_fuzz) $(messages_fuzz) \
-	$(local_fuzz) $(hadoop_fuzz) $(yarn_fuzz) $(yarn_agent_fuzz) $(shuffle_fuzz) $(localize_fuzz) \
-	$(localizer_fuzz) $(log_uploader_fuzz) $(log_format_fuzz) $(sim_fuzz) $(scale_fuzz)
+	$(local_fuzz) $(hadoop_fuzz) $(yarn_fuzz) $(yarn_agent_fuzz) $(shuffle_fuzz) $(spark_fuzz) \
+	$(localize_fuzz) $(localizer_fuzz) $(log_uploader_fuzz) $(log_format_fuzz) $(sim_fuzz) $(scale_fuzz)
 check_PROGRAMS += $(fuzz_programs)
 
 $(yarn_agent_fuzz): %D%/protobuf-wire.o %D%/rpc-peer.o %D%/fake-resolve.o tests/unit/proxy-fixture.o tests/unit/fake-yarn-node.o

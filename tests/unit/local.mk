@@ -52,6 +52,7 @@ yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
+spark_tests = %D%/test-spark-block %D%/test-spark-frame %D%/test-spark-message
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
@@ -64,7 +65,8 @@ scale_tests = %D%/test-scale-choose %D%/test-scale-files %D%/test-scale-parse %D
 log_format_tests = %D%/test-log-format %D%/test-log-meta
 unit_tests = $(util_tests) $(cgroup_tests) $(monitor_tests) $(policy_tests) $(agent_tests) $(client_tests) \
 	$(messages_tests) $(local_tests) $(openapi_tests) $(hadoop_tests) $(yarn_tests) $(yarn_agent_tests) \
-	$(yarn_local_tests) $(shuffle_tests) $(localize_tests) $(localizer_tests) $(log_uploader_tests) $(nmctl_tests) \
+	$(yarn_local_tests) $(shuffle_tests) $(spark_tests) $(localize_tests) $(localizer_tests) $(log_uploader_tests) \
+	$(nmctl_tests) \
 	$(nmctl_agent_tests) $(sim_tests) $(scale_tests) $(log_format_tests)
 scripts_tests = %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh %D%/test-nmsim-completion.sh %D%/test-documented.sh
 check_PROGRAMS += $(unit_tests)
@@ -93,6 +95,7 @@ $(yarn_tests) $(yarn_fuzz): $(call archives,yarn) | nm-localizer nm-shim
 $(yarn_agent_tests) $(yarn_agent_fuzz): $(call archives,yarn) $(call archives,agent) | nm-shim nm-localizer nm-shuffle
 $(yarn_local_tests): $(call archives,yarn) $(call archives,local) $(call archives,agent) | nm-shim
 $(shuffle_tests) $(shuffle_fuzz): $(call archives,shuffle)
+$(spark_tests) $(spark_fuzz): $(call archives,spark)
 $(localize_tests) $(localize_fuzz): $(call archives,localize) | nm-localizer
 $(localizer_tests) $(localizer_fuzz): $(call archives,localizer)
 $(log_uploader_tests) $(log_uploader_fuzz): $(call archives,log_uploader)
@@ -145,7 +148,7 @@ noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %
 	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
 	%D%/proxy-stats-expected.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h %D%/remove-tree.h \
 	%D%/run-until.h %D%/sample-fixture.h %D%/scale-model.h %D%/setup-root.h %D%/setup-settings.h %D%/shuffle-client.h \
-	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/sqlite-failures.h %D%/store-fixture.h \
+	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/spark-bytes.h %D%/sqlite-failures.h %D%/store-fixture.h \
 	%D%/systemd-fixture.h %D%/tracker-fixture.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
 	%D%/yarn-tokens.h
 

@@ -1,0 +1,9 @@
+# spark/: the shuffle service for Spark's executors. It is a library without a program so far.
+noinst_LIBRARIES += libnm-spark.a
+libnm_spark_a_SOURCES = \
+	%D%/block.c %D%/block.h \
+	%D%/frame.c %D%/frame.h \
+	%D%/message.c %D%/message.h \
+	%D%/number.c %D%/number.h \
+	%D%/primitive.c %D%/primitive.h
+spark_libs = libnm-spark.a $(shuffle_libs)
