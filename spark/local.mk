@@ -2,7 +2,9 @@
 noinst_LIBRARIES += libnm-spark.a
 libnm_spark_a_SOURCES = \
 	%D%/block.c %D%/block.h \
+	%D%/block-file.c %D%/block-file.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/local-dirs.c %D%/local-dirs.h \
 	%D%/message.c %D%/message.h \
 	%D%/number.c %D%/number.h \
 	%D%/primitive.c %D%/primitive.h

@@ -52,7 +52,7 @@ yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
-spark_tests = %D%/test-spark-block %D%/test-spark-frame %D%/test-spark-message
+spark_tests = %D%/test-spark-block %D%/test-spark-block-file %D%/test-spark-frame %D%/test-spark-message
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
@@ -135,7 +135,8 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/policy-fixture.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c \
 	%D%/proxy-fixture.c %D%/lend-stage-fixture.c \
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
-	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
+	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/spark-fixture.c \
+	%D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
 	%D%/tracker-fixture.c
 noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/described.h %D%/direct-fixture.h \
 	%D%/dirs-fixture.h %D%/each-arena-size.h %D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/failure.h \
@@ -148,7 +149,8 @@ noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %
 	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
 	%D%/proxy-stats-expected.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h %D%/remove-tree.h \
 	%D%/run-until.h %D%/sample-fixture.h %D%/scale-model.h %D%/setup-root.h %D%/setup-settings.h %D%/shuffle-client.h \
-	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/spark-bytes.h %D%/sqlite-failures.h %D%/store-fixture.h \
+	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/spark-bytes.h %D%/spark-fixture.h \
+	%D%/sqlite-failures.h %D%/store-fixture.h \
 	%D%/systemd-fixture.h %D%/tracker-fixture.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
 	%D%/yarn-tokens.h
 
@@ -190,6 +192,7 @@ $(call fixture,sample-fixture,cgsample cgsample-kept pagewalk sampling-failures 
 $(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
+$(call fixture,spark-fixture,spark-block-file)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)

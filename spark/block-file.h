@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Finds blocks in the files of executors. The index of a map's file has an int64 for each reducer, big endian, with the
+ * start of the reducer's part, and another one with the end of the last part (IndexShuffleBlockResolver of Spark).
+ *
+ * Containers write these files, and may replace them at any time. Links are not followed, and a file that the user of
+ * the application does not own is refused (shuffle/user-file.h).
+ */
+
+#include "spark/block.h"
+#include "spark/local-dirs.h"
+
+#define NM_SPARK_SUB_DIRS_MAX 4096u
+
+/* The directories that an executor has registered. */
+struct nm_spark_executor_dirs {
+    const struct nm_spark_dir *dirs;
+    uint32_t n, n_sub_dirs; /* both at least 1 */
+};
+
+struct nm_spark_lookup {
+    const struct nm_spark_local_dirs *locals;
+    const struct nm_spark_application *application;
+    struct nm_spark_executor_dirs executor;
+};
+
+/* A part of an open file, which the caller closes. fd may be -EBADF if the part is empty. */
+struct nm_spark_part {
+    int fd;
+    uint64_t start, bytes;
+};
+
+/* Opens the file of a block. Returns -ENOENT if it does not exist, -EPERM if it belongs to another user or is not a
+ * regular file, -ERANGE if the map has fewer reducers, -EBADMSG if the index is invalid or the file is shorter than its
+ * index says, or another error of the system. */
+int nm_spark_block_open(const struct nm_spark_lookup *l, const struct nm_spark_block *block, struct nm_spark_part *ret);
