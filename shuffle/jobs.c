@@ -129,33 +129,16 @@ int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struc
     return known ? 0 : -ENOENT;
 }
 
-/* Books the work in a leaky bucket: work of a given duration occupies the job's share for four times as long
- * (NM_SHUFFLE_SHARE_PERCENT), and may start early by the size of a burst (NM_SHUFFLE_BURST_USEC). */
-static int book_locked(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
-                       uint64_t *ret_wait_usec)
-{
-    const uint64_t ahead_usec = NM_SHUFFLE_BURST_USEC * 100 / NM_SHUFFLE_SHARE_PERCENT;
-    struct known *known = find_locked(jobs, nm_bytes_of(id));
-    uint64_t from_usec, wait_usec;
-
-    if (!known)
-        return -ENOENT;
-    from_usec = NM_MAX(known->booked_usec, now_usec);
-    wait_usec = nm_sub_u64(from_usec, nm_add_u64(now_usec, ahead_usec));
-    if (wait_usec > NM_SHUFFLE_WAIT_MAX_USEC)
-        return -EBUSY;
-    known->booked_usec = nm_add_u64(from_usec, work_usec * 100 / NM_SHUFFLE_SHARE_PERCENT);
-    *ret_wait_usec = wait_usec;
-    return 0;
-}
-
 int nm_shuffle_jobs_charge(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
                            uint64_t *ret_wait_usec)
 {
-    int r;
+    struct known *known;
+    int r = -ENOENT;
 
     pthread_mutex_lock(&jobs->lock);
-    r = book_locked(jobs, id, work_usec, now_usec, ret_wait_usec);
+    known = find_locked(jobs, nm_bytes_of(id));
+    if (known)
+        r = nm_shuffle_share_book(&known->booked_usec, work_usec, now_usec, ret_wait_usec);
     pthread_mutex_unlock(&jobs->lock);
     return r;
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "rpc/hadoop/bytes.h"
+#include "shuffle/share.h"
 #include "util/macros.h"
 
 #define NM_SHUFFLE_JOBS_MAX 20000u
@@ -33,13 +34,7 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_jobs *, nm_shuffle_jobs_free)
 int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job);
 /* Returns -ENOENT if no job has this id. */
 int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id);
-/* Books CPU time for a job before the work is done, and returns how long to wait before the work may start. A job may
- * do NM_SHUFFLE_BURST_USEC of work without waiting, and otherwise use NM_SHUFFLE_SHARE_PERCENT of one CPU. Returns
- * -EBUSY, without booking the work, if the booked work takes longer than NM_SHUFFLE_WAIT_MAX_USEC. Returns -ENOENT if
- * there is no such job. */
-#define NM_SHUFFLE_BURST_USEC UINT64_C(1000000)
-#define NM_SHUFFLE_SHARE_PERCENT 25u
-#define NM_SHUFFLE_WAIT_MAX_USEC UINT64_C(30000000)
+/* Books CPU time for a job before the work is done (shuffle/share.h). Returns -ENOENT if there is no such job. */
 int nm_shuffle_jobs_charge(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
                            uint64_t *ret_wait_usec);
 
