@@ -1,6 +1,7 @@
 # shuffle/: nm-shuffle, which serves map outputs to reducers. All code except main() is a library, for the tests.
 noinst_LIBRARIES += libnm-shuffle.a
 libnm_shuffle_a_SOURCES = \
+	%D%/acceptor.c %D%/acceptor.h \
 	%D%/answer.c %D%/answer.h %D%/answer-pay.c %D%/answer-pay.h %D%/answer-plan.c %D%/answer-plan.h \
 	%D%/answer-send.c %D%/answer-send.h %D%/answer-state.h %D%/service.h %D%/wait.c %D%/wait.h \
 	%D%/cli.c %D%/cli.h \

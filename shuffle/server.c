@@ -4,244 +4,58 @@
 
 #include "shuffle/server.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include "shuffle/acceptor.h"
 #include "shuffle/connection.h"
-#include "util/clock.h"
 #include "util/error.h"
-#include "util/host.h"
-#include "util/parse.h"
-
-/* Longest interval at which the end of the time of waiting connections is checked. */
-#define EXPIRY_USEC (250 * NM_USEC_PER_MSEC)
-#define BACKLOG 512
-/* Connections that are continued before the loop looks at the listener and the deadlines again. A client that keeps
- * sending is ready each time. */
-#define CONTINUED_AT_ONCE 64
-/* Pause of accepting when descriptors or memory are used up, because the next accept would fail again. */
-#define EXHAUSTED_PAUSE_MSEC 100
 
 struct nm_shuffle_server {
     struct nm_shuffle_loop loop;
-    int listener, stop[2];
-    pthread_t acceptor;
+    struct nm_shuffle_acceptor *acceptor;
 };
 
-/* ---- accepting connections ---------------------------------------------------------------- */
-
-/* Returns whether the error of accept() concerns the connection that it took from the queue (accept(2) lists the errors
- * that Linux passes on), or an empty queue. After any other error the connection is still in the queue, and poll()
- * returns immediately. */
-static bool is_of_the_connection(int error)
+static int begin(int fd, const char *host, void *userdata)
 {
-    static const int all[] = {EAGAIN,  EINTR,        ECONNABORTED, EPERM,      EPROTO,    ENETDOWN,
-                              EHOSTDOWN, ENOPROTOOPT, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, ETIMEDOUT};
+    const struct nm_shuffle_server *server = userdata;
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++)
-        if (error == all[i])
-            return true;
-    return false;
+    return nm_shuffle_connection_begin(&server->loop, fd, host);
 }
 
-/* Accepts a connection. Returns an error if the next accept would fail again. */
-static int accept_one(struct nm_shuffle_server *server)
-{
-    struct sockaddr_storage from = {0};
-    socklen_t size = sizeof from;
-    const int on = 1;
-    char host[NM_PEER_NAME_SIZE];
-    int r, fd = accept4(server->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-    if (fd < 0)
-        return is_of_the_connection(errno) ? 0 : -errno;
-    /* the end of an answer would wait for the other side's delayed acknowledgement, 40 ms */
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    nm_peer_name(&from, host, sizeof host);
-    r = nm_shuffle_connection_begin(&server->loop, fd, host);
-    return r == -EBUSY || r == -ECANCELED ? 0 : r;
-}
-
-/* Continues the connections whose wait is over. */
-static void serve_idle(struct nm_shuffle_idle *idle)
-{
-    struct nm_shuffle_idle_entry *entry;
-
-    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_ready(idle)); n++)
-        nm_shuffle_connection_ready(entry);
-    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_expired(idle, nm_now_usec())); n++)
-        nm_shuffle_connection_expired(entry);
-}
-
-/* Returns the timeout of the next poll(). Other threads only add connections that exist already. */
-static int timeout_msec(const struct nm_shuffle_loop *loop)
-{
-    const uint64_t now_usec = nm_now_usec();
-    uint64_t next_usec;
-
-    if (nm_shuffle_connections_count(loop->service->connections) == 0)
-        return -1;
-    next_usec = now_usec + (nm_shuffle_pool_relieve(loop->pool) ? NM_SHUFFLE_BLOCKED_USEC : EXPIRY_USEC);
-    next_usec = nm_shuffle_idle_next(loop->idle, next_usec);
-    return (int)((nm_sub_u64(next_usec, now_usec) + NM_USEC_PER_MSEC - 1) / NM_USEC_PER_MSEC);
-}
-
-/* The loop: accepts connections, and waits for all connections that no thread serves. Without descriptors or memory the
- * loop would spin, because the waiting connection stays in the queue. So the thread pauses, and checks during the pause
- * whether it must end. */
-static void *accept_all(void *arg)
-{
-    struct nm_shuffle_server *server = arg;
-    struct pollfd p[3] = {{.fd = server->listener, .events = POLLIN},
-                          {.fd = server->stop[0], .events = POLLIN},
-                          {.fd = nm_shuffle_idle_fd(server->loop.idle), .events = POLLIN}};
-    char byte;
-    const struct timespec pause = {.tv_nsec = EXHAUSTED_PAUSE_MSEC * 1000 * 1000};
-
-    for (;;) {
-        if (poll(p, NM_ARRAY_SIZE(p), timeout_msec(&server->loop)) < 0) {
-            if (errno != EINTR)
-                (void)nanosleep(&pause, NULL); /* no memory: an exit would leave the socket unserved */
-            if (read(server->stop[0], &byte, 1) == 0)
-                return NULL;
-            continue;
-        }
-        if (p[1].revents)
-            return NULL;
-        serve_idle(server->loop.idle);
-        if (p[0].revents && accept_one(server) < 0 && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)
-            return NULL;
-    }
-}
-
-/* ---- listening ---------------------------------------------------------------------------- */
-
-/* Splits "[::1]:13562" into host and port; an address without a host means all addresses. */
-static int split(const char *address, char *host, size_t host_size, const char **ret_port)
-{
-    const char *colon = strrchr(address, ':'), *begin = address, *end = colon ? colon : address;
-    uint64_t number;
-
-    *ret_port = colon ? colon + 1 : address;
-    if (end > begin && *begin == '[' && end[-1] == ']') {
-        begin++;
-        end--;
-    }
-    /* getaddrinfo() would use the lower 16 bits of a larger number */
-    if ((size_t)(end - begin) >= host_size || nm_parse_u64(*ret_port, &number) < 0 || number > UINT16_MAX)
-        return -EINVAL;
-    *(char *)mempcpy(host, begin, (size_t)(end - begin)) = '\0';
-    return 0;
-}
-
-/* Listens on IPv6 with mapped IPv4, so that one socket serves "all addresses". */
-static int listen_at(const struct addrinfo *ai)
-{
-    _cleanup_close_ int fd = RET_NERRNO(socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int on = 1, off = 0;
-
-    if (fd < 0)
-        return fd;
-    /* a restart must not wait for the last packets of old connections */
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (ai->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
-        return -errno;
-    return STEAL_FD(fd);
-}
-
-static int open_listener(const char *address, int *ret_fd, char **ret_message)
-{
-    const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
-                                   .ai_socktype = SOCK_STREAM};
-    struct addrinfo *all = NULL;
-    char host[256];
-    const char *port;
-    int fd = -EINVAL;
-
-    if (split(address, host, sizeof host, &port) < 0 || getaddrinfo(*host ? host : NULL, port, &hints, &all) != 0)
-        return nm_fail(ret_message, -EINVAL,
-                       "'%s' is not an address to listen at: use ADDRESS:PORT, [IPv6]:PORT or PORT, with numbers",
-                       address);
-    for (const struct addrinfo *ai = all; ai && fd < 0; ai = ai->ai_next)
-        fd = listen_at(ai);
-    freeaddrinfo(all);
-    if (fd < 0)
-        return nm_fail(ret_message, fd, "Can't listen at %s: %s", address, strerror(-fd));
-    *ret_fd = fd;
-    return 0;
-}
-
-/* Returns the actual port, which port 0 leaves to the kernel: reducers sign the port. */
-static uint16_t port_of(int fd)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } a = {0};
-    socklen_t size = sizeof a;
-
-    (void)getsockname(fd, &a.any, &size);
-    return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
-}
-
-/* Frees a server whose thread does not run. */
-static void free_parts(struct nm_shuffle_server *server)
-{
-    nm_shuffle_pool_free(server->loop.pool);
-    nm_shuffle_idle_free(server->loop.idle);
-    nm_close(server->stop[0]);
-    nm_close(server->stop[1]);
-    nm_close(server->listener);
-    free(server);
-}
+static const struct nm_shuffle_acceptor_ops ops = {
+    .begin = begin,
+    .ready = nm_shuffle_connection_ready,
+    .expired = nm_shuffle_connection_expired,
+    .end = nm_shuffle_connection_end,
+    .serve = nm_shuffle_connection_serve,
+};
 
 int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, struct nm_shuffle_server **ret,
                           char **ret_message)
 {
-    struct nm_shuffle_server *server = calloc(1, sizeof *server);
+    _cleanup_(nm_shuffle_server_freep) struct nm_shuffle_server *server = calloc(1, sizeof *server);
+    const struct nm_shuffle_acceptor_params params = {
+        .address = address, .connections = s->connections, .ops = &ops, .userdata = server};
     int r;
 
     if (!server)
         return -ENOMEM;
-    server->loop.service = s;
-    server->listener = server->stop[0] = server->stop[1] = -EBADF;
-    if ((r = open_listener(address, &server->listener, ret_message)) == 0) {
-        s->port = port_of(server->listener);
-        if ((r = RET_NERRNO(pipe2(server->stop, O_CLOEXEC | O_NONBLOCK))) < 0 ||
-            (r = nm_shuffle_idle_new(&server->loop.idle)) < 0 ||
-            (r = nm_shuffle_pool_new(nm_shuffle_connection_serve, &server->loop.pool)) < 0 ||
-            (r = -pthread_create(&server->acceptor, NULL, accept_all, server)) < 0)
-            (void)nm_fail(ret_message, r, "Can't start the server's thread: %s", strerror(-r));
-    }
-    if (r < 0)
-        free_parts(server);
-    else
-        *ret = server;
-    return r;
+    if ((r = nm_shuffle_acceptor_new(&params, &server->acceptor, ret_message)) < 0)
+        return r;
+    server->loop = (struct nm_shuffle_loop){s, nm_shuffle_acceptor_idle(server->acceptor),
+                                            nm_shuffle_acceptor_pool(server->acceptor)};
+    s->port = nm_shuffle_acceptor_port(server->acceptor);
+    if ((r = nm_shuffle_acceptor_start(server->acceptor)) < 0)
+        return nm_fail(ret_message, r, "Can't start the server's thread: %s", strerror(-r));
+    *ret = STEAL_PTR(server);
+    return 0;
 }
 
-/* The connections end before the pool: their answers are in its threads and its queue. */
 struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *server)
 {
-    struct nm_shuffle_idle_entry *entry;
-
     if (!server)
         return NULL;
-    server->stop[1] = nm_close(server->stop[1]); /* the loop sees end-of-file on the pipe */
-    pthread_join(server->acceptor, NULL);
-    nm_shuffle_idle_close(server->loop.idle);
-    while ((entry = nm_shuffle_idle_expired(server->loop.idle, UINT64_MAX)))
-        nm_shuffle_connection_end(entry);
-    nm_shuffle_connections_close(server->loop.service->connections);
-    free_parts(server);
+    nm_shuffle_acceptor_free(server->acceptor);
+    free(server);
     return NULL;
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Accepts connections, in a thread of its own. This thread also waits for all connections that wait (shuffle/idle.h).
+ * Threads of a pool (shuffle/pool.h) do the work that may block on a disk.
+ */
+
+#include <stdint.h>
+
+#include "shuffle/connections.h"
+#include "shuffle/idle.h"
+#include "shuffle/pool.h"
+
+/* All functions except serve() are called in the acceptor's thread. */
+struct nm_shuffle_acceptor_ops {
+    /* Takes over an accepted descriptor, which does not block, in all cases. Returns 0, -EBUSY or -ECANCELED, or an
+     * error after which the next connection would fail too. */
+    int (*begin)(int fd, const char *host, void *userdata);
+    /* Continue a connection that nm_shuffle_idle_ready() or nm_shuffle_idle_expired() has returned. */
+    void (*ready)(struct nm_shuffle_idle_entry *entry);
+    void (*expired)(struct nm_shuffle_idle_entry *entry);
+    /* Ends a connection that nm_shuffle_idle_expired() has returned. */
+    void (*end)(struct nm_shuffle_idle_entry *entry);
+    /* The function of the pool. */
+    void (*serve)(struct nm_shuffle_task *task);
+};
+
+struct nm_shuffle_acceptor_params {
+    const char *address; /* "ADDRESS:PORT", "[V6]:PORT" or "PORT" (all addresses); port 0: a free port */
+    struct nm_shuffle_connections *connections;
+    const struct nm_shuffle_acceptor_ops *ops;
+    void *userdata;
+};
+
+struct nm_shuffle_acceptor;
+
+/* Listens. Returns -EINVAL if the address is not valid, else -errno; *ret_message as in nm_fail(). */
+int nm_shuffle_acceptor_new(const struct nm_shuffle_acceptor_params *params, struct nm_shuffle_acceptor **ret,
+                            char **ret_message);
+/* Starts to accept connections. */
+int nm_shuffle_acceptor_start(struct nm_shuffle_acceptor *a);
+/* Ends the connections, waits until no thread has one, and frees the acceptor. */
+struct nm_shuffle_acceptor *nm_shuffle_acceptor_free(struct nm_shuffle_acceptor *a);
+NM_DEFINE_CLEANUP(struct nm_shuffle_acceptor *, nm_shuffle_acceptor_free)
+
+struct nm_shuffle_idle *nm_shuffle_acceptor_idle(const struct nm_shuffle_acceptor *a);
+struct nm_shuffle_pool *nm_shuffle_acceptor_pool(const struct nm_shuffle_acceptor *a);
+uint16_t nm_shuffle_acceptor_port(const struct nm_shuffle_acceptor *a);
