@@ -7,5 +7,6 @@ libnm_spark_a_SOURCES = \
 	%D%/local-dirs.c %D%/local-dirs.h \
 	%D%/message.c %D%/message.h \
 	%D%/number.c %D%/number.h \
-	%D%/primitive.c %D%/primitive.h
+	%D%/primitive.c %D%/primitive.h \
+	%D%/streams.c %D%/streams.h
 spark_libs = libnm-spark.a $(shuffle_libs)
