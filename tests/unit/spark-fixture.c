@@ -59,6 +59,22 @@ const char *spark_fixture_path(const struct spark_fixture *f, const char *name)
     return path;
 }
 
+void spark_fixture_registration(struct nm_writer *w, const char *app, const char *exec, const char *const *dirs)
+{
+    int32_t n = 0;
+
+    while (dirs[n])
+        n++;
+    nm_spark_put_u8(w, 2);
+    nm_spark_put_text(w, nm_bytes_of(app));
+    nm_spark_put_text(w, nm_bytes_of(exec));
+    nm_spark_put_i32(w, n);
+    for (int32_t i = 0; i < n; i++)
+        nm_spark_put_text(w, nm_bytes_of(dirs[i]));
+    nm_spark_put_i32(w, 64);
+    nm_spark_put_text(w, nm_bytes_of("org.apache.spark.shuffle.sort.SortShuffleManager"));
+}
+
 void spark_fixture_write(const struct spark_fixture *f, const char *name, const void *bytes, size_t size)
 {
     FILE *file = fopen(spark_fixture_path(f, name), "w");

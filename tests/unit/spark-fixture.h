@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "spark/block-file.h"
+#include "spark/primitive.h"
 
 struct spark_fixture {
     char dir[64];
@@ -25,6 +26,8 @@ void spark_fixture_done(struct spark_fixture *f);
 const char *spark_fixture_registered(const struct spark_fixture *f, unsigned local);
 /* Returns the path of a file, and makes its subdirectory; valid until the next call. */
 const char *spark_fixture_path(const struct spark_fixture *f, const char *name);
+/* Appends a registration of an executor with these directories, which end with NULL. */
+void spark_fixture_registration(struct nm_writer *w, const char *app, const char *exec, const char *const *dirs);
 /* Writes a file of the executor. */
 void spark_fixture_write(const struct spark_fixture *f, const char *name, const void *bytes, size_t size);
 /* Writes an index with these offsets. */
