@@ -81,6 +81,11 @@ struct nm_spark_applications *nm_spark_applications_free(struct nm_spark_applica
     return NULL;
 }
 
+const struct nm_spark_local_dirs *nm_spark_applications_locals(const struct nm_spark_applications *a)
+{
+    return a->locals;
+}
+
 static struct known *find_locked(struct nm_spark_applications *a, const char *id)
 {
     struct known **found = tfind(id, &a->tree, compare);

@@ -29,6 +29,8 @@ int nm_spark_applications_new(const struct nm_spark_local_dirs *locals, int stat
 struct nm_spark_applications *nm_spark_applications_free(struct nm_spark_applications *a);
 NM_DEFINE_CLEANUP(struct nm_spark_applications *, nm_spark_applications_free)
 
+const struct nm_spark_local_dirs *nm_spark_applications_locals(const struct nm_spark_applications *a);
+
 /* Adds an application with its stored executors, or replaces the user and the secret of the application with this id.
  * secret: may be empty. is_stored: registrations are stored. Returns -ENOSPC if there are too many applications,
  * -EINVAL if the id cannot be the name of a file, or the secret is too long. */

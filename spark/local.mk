@@ -10,5 +10,6 @@ libnm_spark_a_SOURCES = \
 	%D%/number.c %D%/number.h \
 	%D%/primitive.c %D%/primitive.h \
 	%D%/registration-file.c %D%/registration-file.h \
+	%D%/session.c %D%/session.h \
 	%D%/streams.c %D%/streams.h
 spark_libs = libnm-spark.a $(shuffle_libs)

@@ -8,7 +8,7 @@
 
 #include "util/macros.h"
 
-enum { STREAM_HANDLE = 3, BLOCKS_REMOVED = 8, CORRUPTION_CAUSE = 17 };
+enum { STREAM_HANDLE = 3, BLOCKS_REMOVED = 8, LOCAL_DIRS = 11, CORRUPTION_CAUSE = 17 };
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 
@@ -283,4 +283,45 @@ void nm_spark_put_cause(struct nm_writer *w, enum nm_spark_cause cause)
 {
     nm_spark_put_u8(w, CORRUPTION_CAUSE);
     nm_spark_put_u8(w, (uint8_t)cause);
+}
+
+void nm_spark_dirs_begin(struct nm_spark_dirs_reply *reply, struct nm_bytes exec, uint32_t n_dirs)
+{
+    nm_spark_put_text(&reply->execs, exec);
+    nm_spark_put_i32(&reply->counts, (int32_t)n_dirs);
+    reply->n++;
+}
+
+void nm_spark_dirs_add(struct nm_spark_dirs_reply *reply, const char *local, const char *path)
+{
+    nm_spark_put_i32(&reply->dirs, (int32_t)(strlen(local) + 1 + strlen(path)));
+    nm_writer_put(&reply->dirs, nm_bytes_of(local));
+    nm_writer_put(&reply->dirs, nm_bytes_of("/"));
+    nm_writer_put(&reply->dirs, nm_bytes_of(path));
+    reply->n_dirs++;
+}
+
+/* Appends the bytes of another writer. */
+static void put_all(struct nm_writer *w, const struct nm_writer *from)
+{
+    w->failed |= from->failed;
+    nm_writer_put(w, (struct nm_bytes){from->data, from->size});
+}
+
+void nm_spark_put_dirs(struct nm_writer *w, const struct nm_spark_dirs_reply *reply)
+{
+    nm_spark_put_u8(w, LOCAL_DIRS);
+    nm_spark_put_i32(w, (int32_t)reply->n);
+    put_all(w, &reply->execs);
+    nm_spark_put_i32(w, (int32_t)reply->n);
+    put_all(w, &reply->counts);
+    nm_spark_put_i32(w, (int32_t)reply->n_dirs);
+    put_all(w, &reply->dirs);
+}
+
+void nm_spark_dirs_done(struct nm_spark_dirs_reply *reply)
+{
+    nm_writer_done(&reply->execs);
+    nm_writer_done(&reply->counts);
+    nm_writer_done(&reply->dirs);
 }

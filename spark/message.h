@@ -80,6 +80,17 @@ int nm_spark_message_parse(struct nm_bytes message, struct nm_spark_message *ret
 /* Writers append a reply's message. */
 void nm_spark_put_handle(struct nm_writer *w, int64_t stream, uint32_t n_chunks);
 void nm_spark_put_removed(struct nm_writer *w, uint32_t n_blocks);
+/* The directories of executors. A struct initialized with {} has none. */
+struct nm_spark_dirs_reply {
+    uint32_t n, n_dirs;
+    struct nm_writer execs, counts, dirs;
+};
+/* Adds an executor, whose directories must follow, and one of its directories. */
+void nm_spark_dirs_begin(struct nm_spark_dirs_reply *reply, struct nm_bytes exec, uint32_t n_dirs);
+void nm_spark_dirs_add(struct nm_spark_dirs_reply *reply, const char *local, const char *path);
+void nm_spark_put_dirs(struct nm_writer *w, const struct nm_spark_dirs_reply *reply);
+void nm_spark_dirs_done(struct nm_spark_dirs_reply *reply);
+
 /* The causes of a corruption. */
 enum nm_spark_cause {
     NM_SPARK_CAUSE_DISK,

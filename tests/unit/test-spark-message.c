@@ -212,6 +212,7 @@ static void test_messages_for_others_are_refused_in_words(void **state)
 
 static void test_replies_have_the_bytes_of_spark(void **state)
 {
+    struct nm_spark_dirs_reply dirs = {};
     struct nm_writer w = {};
 
     (void)state;
@@ -219,6 +220,15 @@ static void test_replies_have_the_bytes_of_spark(void **state)
     assert_written(&w, "03112233445566778800000003");
     nm_spark_put_removed(&w, 2);
     assert_written(&w, "0800000002");
+    nm_spark_dirs_begin(&dirs, nm_bytes_of("1"), 2);
+    nm_spark_dirs_add(&dirs, "", "a");
+    nm_spark_dirs_add(&dirs, "", "b");
+    nm_spark_dirs_begin(&dirs, nm_bytes_of("2"), 1);
+    nm_spark_dirs_add(&dirs, "", "c");
+    nm_spark_put_dirs(&w, &dirs);
+    nm_spark_dirs_done(&dirs);
+    assert_written(&w, "0b0000000200000001310000000132000000020000000200000001000000030000"
+                       "00022f61000000022f62000000022f63");
     nm_spark_put_cause(&w, NM_SPARK_CAUSE_NONE);
     assert_written(&w, "1103");
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What a client has done on its connection, and the answers to its frames. A session belongs to one application: the
+ * one that the first message names. It does not use the connection itself.
+ *
+ * Data that is missing is a failure for the client, which then makes it again. If the server lacks something, the
+ * connection must be closed instead, because the client retries.
+ */
+
+#include "spark/applications.h"
+#include "spark/frame.h"
+
+/* Bytes of an upload of push-based shuffle that are discarded, so that the client gets its refusal. Executors push
+ * blocks of at most 1 MiB (spark.shuffle.push.maxBlockSizeToPush). */
+#define NM_SPARK_SKIPPED_MAX (UINT64_C(16) << 20)
+
+struct nm_spark_session {
+    struct nm_spark_applications *applications;
+    struct nm_spark_application application; /* id is empty before the first message */
+    struct nm_spark_streams streams;
+};
+
+void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications);
+void nm_spark_session_done(struct nm_spark_session *s);
+
+/* The answer to a frame. */
+struct nm_spark_answer {
+    uint64_t skipped_bytes;     /* bytes after the frame that are not frames */
+    struct nm_spark_part part;  /* follows the frame that was appended to the writer */
+};
+
+/* Appends the answer to a frame, and opens the part of a file that follows it, which the caller closes. May block on a
+ * disk. Returns -errno if the connection must be closed. */
+int nm_spark_session_answer(struct nm_spark_session *s, struct nm_bytes frame, struct nm_writer *w,
+                            struct nm_spark_answer *ret);
