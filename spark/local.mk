@@ -4,12 +4,17 @@ libnm_spark_a_SOURCES = \
 	%D%/applications.c %D%/applications.h \
 	%D%/block.c %D%/block.h \
 	%D%/block-file.c %D%/block-file.h \
+	%D%/connection.c %D%/connection.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/local-dirs.c %D%/local-dirs.h \
 	%D%/message.c %D%/message.h \
 	%D%/number.c %D%/number.h \
 	%D%/primitive.c %D%/primitive.h \
+	%D%/receiver.c %D%/receiver.h \
 	%D%/registration-file.c %D%/registration-file.h \
+	%D%/sender.c %D%/sender.h \
+	%D%/server.c %D%/server.h \
+	%D%/service.h \
 	%D%/session.c %D%/session.h \
 	%D%/streams.c %D%/streams.h
 spark_libs = libnm-spark.a $(shuffle_libs)

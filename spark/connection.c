@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See connection.h. */
+
+#include "spark/connection.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "spark/receiver.h"
+#include "spark/sender.h"
+#include "spark/session.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+/* Time for which a thread waits itself while other threads are free: most clients send their next request at once. */
+#define STAY_USEC (20 * NM_USEC_PER_MSEC)
+
+struct connection {
+    struct nm_shuffle_idle_entry idle;
+    struct nm_shuffle_task task;
+    struct nm_spark_service *service;
+    int fd;
+    unsigned slot;
+    bool is_answering; /* an answer is being sent, or waits for its share */
+    struct nm_spark_session session;
+    struct nm_spark_sender sender;
+    struct nm_spark_receiver receiver;
+};
+
+static struct connection *of_entry(struct nm_shuffle_idle_entry *entry)
+{
+    return NM_CONTAINER_OF(entry, struct connection, idle);
+}
+
+/* Ends a connection, which is neither in the loop nor in the pool. */
+static void end(struct connection *c)
+{
+    struct nm_shuffle_connections *connections = c->service->connections;
+    unsigned slot = c->slot;
+
+    atomic_fetch_sub(&c->service->count.streams, c->session.streams.n);
+    nm_spark_session_done(&c->session);
+    nm_spark_sender_done(&c->sender);
+    nm_spark_receiver_done(&c->receiver);
+    free(c);
+    /* from here on, a thread that waits for the end of the last connection may free all other data */
+    nm_shuffle_connections_leave(connections, slot);
+}
+
+/* Returns the connection to the loop. Another thread may serve or end it from then on. */
+static int wait_in_loop(struct connection *c, const struct nm_shuffle_wait *wait)
+{
+    int r;
+
+    static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT, "poll() and epoll have the same events");
+    c->idle.events = (uint32_t)wait->events;
+    c->idle.deadline_usec = wait->until_usec;
+    r = nm_shuffle_idle_add(c->service->idle, &c->idle);
+    if (r < 0)
+        end(c);
+    return r;
+}
+
+/* ---- in a thread of the pool -------------------------------------------------------------- */
+
+/* Assigns the connection to the application of its first message. */
+static int belong(struct connection *c)
+{
+    const struct nm_spark_application *app = &c->session.application;
+
+    if (c->receiver.is_known || !*app->id)
+        return 0;
+    if (!nm_shuffle_connections_belongs(c->service->connections, c->slot, app->uid, app->id)) {
+        atomic_fetch_add(&c->service->count.refused, 1);
+        return -EBUSY;
+    }
+    c->receiver.is_known = true;
+    return 0;
+}
+
+/* Answers a frame. */
+static int answer(struct connection *c, struct nm_bytes frame)
+{
+    const unsigned n_streams = c->session.streams.n;
+    struct nm_spark_answer a;
+    int r = nm_spark_sender_pay(&c->sender, frame.size);
+
+    if (r != 0)
+        return r;
+    r = nm_spark_session_answer(&c->session, frame, &c->sender.out, &a);
+    atomic_fetch_add(&c->service->count.streams, (uint_fast64_t)c->session.streams.n - n_streams);
+    if (r < 0)
+        return r;
+    nm_spark_sender_begin(&c->sender, &a.part);
+    nm_spark_receiver_next(&c->receiver, a.skipped_bytes);
+    c->is_answering = true;
+    return belong(c);
+}
+
+/* Answers the next frame. Without a whole one, the collected answers are sent before the connection waits. */
+static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
+{
+    struct nm_bytes frame;
+    int r = nm_spark_receiver_frame(&c->receiver, &frame);
+
+    if (r < 0)
+        return r;
+    if (r > 0) {
+        r = answer(c, frame);
+        *ret_wait = c->sender.wait;
+        return r;
+    }
+    r = nm_spark_sender_flush(&c->sender, false);
+    *ret_wait = r == 0 ? (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec} : c->sender.wait;
+    return r < 0 ? r : NM_SHUFFLE_E_WAIT;
+}
+
+/* Answers the frames that have arrived. Returns NM_SHUFFLE_E_WAIT with *ret_wait, NM_SHUFFLE_E_TURN or -errno. */
+static int answer_frames(struct connection *c, struct nm_shuffle_wait *ret_wait)
+{
+    const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
+    int r = 0;
+
+    while (r == 0) {
+        if (c->is_answering) {
+            r = nm_spark_sender_continue(&c->sender, end_usec);
+            *ret_wait = c->sender.wait;
+            c->is_answering = r != 0;
+        } else if (nm_now_usec() > end_usec) {
+            r = NM_SHUFFLE_E_TURN;
+        } else {
+            r = answer_next(c, ret_wait);
+        }
+    }
+    /* a client need not wait for earlier answers while the next one waits for the share, or cannot be made */
+    if (r < 0 || (r == NM_SHUFFLE_E_WAIT && ret_wait->events == 0))
+        (void)nm_spark_sender_flush(&c->sender, false);
+    return r;
+}
+
+/* Waits, or passes the connection to the loop. Returns whether this thread still has the connection, and the result of
+ * the wait. */
+static bool stays(struct connection *c, const struct nm_shuffle_wait *wait, int *ret_result)
+{
+    const bool is_short = wait->events != 0 || wait->until_usec <= nm_now_usec() + STAY_USEC;
+
+    *ret_result = -EAGAIN;
+    if (is_short && nm_shuffle_pool_has_room(c->service->pool))
+        *ret_result = nm_shuffle_wait_in_thread(c->fd, wait, STAY_USEC);
+    if (*ret_result == -EAGAIN)
+        (void)wait_in_loop(c, wait);
+    return *ret_result != -EAGAIN;
+}
+
+static void submit(struct connection *c)
+{
+    if (nm_shuffle_pool_submit(c->service->pool, &c->task) < 0)
+        end(c);
+}
+
+void nm_spark_connection_serve(struct nm_shuffle_task *task)
+{
+    struct connection *c = NM_CONTAINER_OF(task, struct connection, task);
+    struct nm_shuffle_wait wait;
+    int r;
+
+    do {
+        r = answer_frames(c, &wait);
+        if (r == NM_SHUFFLE_E_WAIT && !stays(c, &wait, &r))
+            return;
+        if (r == NM_SHUFFLE_E_TURN && !nm_shuffle_pool_has_room(c->service->pool)) {
+            submit(c);
+            return;
+        }
+    } while (r == 0 || r == NM_SHUFFLE_E_TURN);
+    end(c);
+}
+
+/* ---- in the loop's thread ----------------------------------------------------------------- */
+
+int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const char *host)
+{
+    _cleanup_close_ int fd = accepted;
+    _cleanup_free_ struct connection *c = malloc(sizeof *c);
+    struct nm_shuffle_wait first;
+    unsigned slot;
+    int r;
+
+    if (!c)
+        return -ENOMEM;
+    r = nm_shuffle_connections_enter(s->connections, fd, host, &slot);
+    if (r == NM_SHUFFLE_CONNECTIONS_E_SPARE) { /* there is no answer that makes a client try again */
+        (void)STEAL_FD(fd);
+        nm_shuffle_connections_leave(s->connections, slot);
+        r = -EBUSY;
+    }
+    if (r < 0) {
+        atomic_fetch_add(&s->count.refused, 1);
+        return r;
+    }
+    c->service = s;
+    c->fd = STEAL_FD(fd); /* the slot owns the descriptor from here on */
+    c->slot = slot;
+    c->is_answering = false;
+    nm_spark_session_init(&c->session, s->applications);
+    nm_spark_sender_init(&c->sender, s, c->fd, c->session.application.id);
+    nm_spark_receiver_init(&c->receiver, s, c->fd);
+    c->idle = (struct nm_shuffle_idle_entry){.fd = c->fd};
+    atomic_fetch_add(&s->count.connections, 1);
+    first = (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec};
+    return wait_in_loop(STEAL_PTR(c), &first);
+}
+
+/* A client that has closed its side does not get the rest of an answer. */
+void nm_spark_connection_ready(struct nm_shuffle_idle_entry *entry)
+{
+    struct connection *c = of_entry(entry);
+
+    if (entry->ready_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        end(c);
+    else
+        submit(c);
+}
+
+/* The receiver and the sender check their own deadlines, and the connection may have waited only for the time. */
+void nm_spark_connection_expired(struct nm_shuffle_idle_entry *entry)
+{
+    submit(of_entry(entry));
+}
+
+void nm_spark_connection_end(struct nm_shuffle_idle_entry *entry)
+{
+    end(of_entry(entry));
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See receiver.h. */
+
+#include "spark/receiver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "util/clock.h"
+#include "util/macros.h"
+
+/* Time without a frame after which a connection ends. Clients close theirs after spark.network.timeout, 120 s. */
+#define IDLE_USEC (240 * NM_USEC_PER_SEC)
+/* Time for a frame that has begun, and the least bytes per second. */
+#define FRAME_USEC (20 * NM_USEC_PER_SEC)
+#define SLOWEST_BYTES_PER_SEC 65536u
+#define LARGE_FIRST_BYTES (64u << 10)
+
+void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd)
+{
+    r->service = service;
+    r->fd = fd;
+    r->is_known = false;
+    r->deadline_usec = nm_now_usec() + FRAME_USEC; /* the first frame */
+    r->skipped_bytes = 0;
+    r->at = r->end = r->in_use = 0;
+    r->large = NULL;
+    r->large_room = 0;
+}
+
+static void release(struct nm_spark_receiver *r)
+{
+    free(r->large);
+    r->large = NULL;
+    atomic_fetch_sub(&r->service->received_bytes, r->large_room);
+    r->large_room = 0;
+}
+
+void nm_spark_receiver_done(struct nm_spark_receiver *r)
+{
+    release(r);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------- */
+
+/* Receives at most `size` bytes. Returns their number, 0 if none has arrived, or -errno. */
+static ssize_t receive(struct nm_spark_receiver *r, void *to, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = recv(r->fd, to, size, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        return n;
+    if (n == 0)
+        return -ECONNRESET;
+    if (errno != EAGAIN)
+        return -errno;
+    return nm_now_usec() < r->deadline_usec ? 0 : -ETIMEDOUT;
+}
+
+/* Receives bytes behind those in `in`, which has room for them after they were moved to its start. */
+static ssize_t receive_in(struct nm_spark_receiver *r)
+{
+    const bool was_empty = r->at == r->end;
+    ssize_t n;
+
+    if (r->at > 0) {
+        memmove(r->in, r->in + r->at, r->end - r->at);
+        r->end -= r->at;
+        r->at = 0;
+    }
+    n = receive(r, r->in + r->end, sizeof r->in - r->end);
+    if (n > 0)
+        r->end += (size_t)n;
+    if (n > 0 && was_empty)
+        r->deadline_usec = nm_now_usec() + FRAME_USEC;
+    return n;
+}
+
+/* Discards bytes. Returns 1 if all are discarded. */
+static int skip(struct nm_spark_receiver *r)
+{
+    while (r->skipped_bytes > 0) {
+        size_t n = (size_t)NM_MIN((uint64_t)(r->end - r->at), r->skipped_bytes);
+        ssize_t received;
+
+        r->at += n;
+        r->skipped_bytes -= n;
+        if (r->skipped_bytes > 0 && (received = receive_in(r)) <= 0)
+            return (int)received;
+    }
+    return 1;
+}
+
+/* ---- large frames ------------------------------------------------------------------------- */
+
+/* Reserves memory as bytes arrive, so that a client that only announces a large frame does not get it. */
+static int grow(struct nm_spark_receiver *r)
+{
+    const uint64_t room = NM_MIN(NM_MAX(2 * r->large_room, (uint64_t)LARGE_FIRST_BYTES), r->large_size);
+    const uint64_t more = room - r->large_room;
+    const uint64_t most = r->is_known ? NM_SPARK_RECEIVED_MAX : NM_SPARK_RECEIVED_UNKNOWN_MAX;
+    uint8_t *large;
+
+    if (atomic_fetch_add(&r->service->received_bytes, more) + more > most) {
+        atomic_fetch_sub(&r->service->received_bytes, more);
+        return -ENOBUFS;
+    }
+    large = realloc(r->large, room);
+    if (!large) {
+        atomic_fetch_sub(&r->service->received_bytes, more);
+        return -ENOMEM;
+    }
+    r->large = large;
+    r->large_room = room;
+    return 0;
+}
+
+/* Begins with what `in` has of the frame. */
+static int begin_large(struct nm_spark_receiver *r, uint64_t size)
+{
+    int result;
+
+    r->large_size = size;
+    r->large_received = 0;
+    if ((result = grow(r)) < 0)
+        return result;
+    r->large_received = r->end - r->at;
+    (void)memcpy(r->large, r->in + r->at, r->large_received);
+    r->at = r->end = 0;
+    r->deadline_usec = nm_now_usec() + FRAME_USEC + size / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC;
+    return 0;
+}
+
+static int receive_large(struct nm_spark_receiver *r, struct nm_bytes *ret)
+{
+    while (r->large_received < r->large_size) {
+        ssize_t n;
+        int result;
+
+        if (r->large_received == r->large_room && (result = grow(r)) < 0)
+            return result;
+        n = receive(r, r->large + r->large_received, r->large_room - r->large_received);
+        if (n <= 0)
+            return (int)n;
+        r->large_received += (uint64_t)n;
+    }
+    *ret = (struct nm_bytes){r->large, r->large_size};
+    return 1;
+}
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+/* Returns the size of the frame that begins in `in`, 0 if it is not known yet, -EBADMSG or -EMSGSIZE. */
+static int64_t size_of_frame(const struct nm_spark_receiver *r)
+{
+    uint64_t size;
+
+    if (r->end - r->at < NM_SPARK_FRAME_SIZE_BYTES)
+        return 0;
+    size = nm_spark_frame_size(r->in + r->at);
+    if (size == 0)
+        return -EBADMSG;
+    return size > NM_SPARK_FRAME_MAX ? -EMSGSIZE : (int64_t)size;
+}
+
+int nm_spark_receiver_frame(struct nm_spark_receiver *r, struct nm_bytes *ret)
+{
+    int result = skip(r);
+
+    if (result <= 0)
+        return result;
+    while (!r->large) {
+        const int64_t size = size_of_frame(r);
+        ssize_t n;
+
+        if (size < 0)
+            return (int)size;
+        if (size > 0 && (uint64_t)size <= r->end - r->at) {
+            r->in_use = (size_t)size;
+            *ret = (struct nm_bytes){r->in + r->at, r->in_use};
+            return 1;
+        }
+        if (size > (int64_t)sizeof r->in) {
+            if ((result = begin_large(r, (uint64_t)size)) < 0)
+                return result;
+        } else if ((n = receive_in(r)) <= 0) {
+            return (int)n;
+        }
+    }
+    return receive_large(r, ret);
+}
+
+void nm_spark_receiver_next(struct nm_spark_receiver *r, uint64_t skipped_bytes)
+{
+    release(r);
+    r->at += r->in_use;
+    r->in_use = 0;
+    r->skipped_bytes = skipped_bytes;
+    r->deadline_usec = nm_now_usec() + (r->at < r->end || skipped_bytes > 0 ? FRAME_USEC : IDLE_USEC);
+}

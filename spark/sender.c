@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See sender.h. */
+
+#include "spark/sender.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/macros.h"
+
+/* Prices that an application's account is charged (shuffle/share.h). An answer opens at most two files. At the price of
+ * a MiB, an application may fetch 2.5 GB per second, as a job of MapReduce. */
+#define ANSWER_PRICE_USEC 15u
+#define PARSE_PRICE_USEC_PER_MIB 20000u
+#define SEND_PRICE_USEC_PER_MIB 100u
+/* Bytes of a file that are paid and sent at once. */
+#define PIECE_BYTES (UINT64_C(1) << 20)
+/* The server ends the connection of a client that reads more slowly than this on average, or that reads nothing for
+ * GRACE_USEC, since other clients need its slot. */
+#define SLOWEST_BYTES_PER_SEC 16384u
+#define GRACE_USEC (60 * NM_USEC_PER_SEC)
+/* Collected bytes that are sent, and the largest part that is copied to them. */
+#define OUT_BYTES (64u << 10)
+#define COPIED_MAX (16u << 10)
+/* Pause before a new try to book. */
+#define BUSY_PAUSE_USEC (200 * NM_USEC_PER_MSEC)
+
+void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app)
+{
+    *s = (struct nm_spark_sender){.service = service, .fd = fd, .app = app, .part.fd = -EBADF};
+}
+
+static void end_part(struct nm_spark_sender *s, bool is_whole)
+{
+    if (s->has_part)
+        atomic_fetch_add(is_whole ? &s->service->count.blocks_ok : &s->service->count.blocks_failed, 1);
+    s->has_part = false;
+    s->part.fd = nm_close(s->part.fd);
+}
+
+void nm_spark_sender_done(struct nm_spark_sender *s)
+{
+    end_part(s, false);
+    nm_writer_done(&s->out);
+}
+
+/* ---- paying ------------------------------------------------------------------------------- */
+
+static int wait_for_time(struct nm_spark_sender *s, uint64_t until_usec)
+{
+    s->wait = (struct nm_shuffle_wait){0, until_usec};
+    return NM_SHUFFLE_E_WAIT;
+}
+
+/* Books work. Returns NM_SHUFFLE_E_WAIT if it may start only later; *ret_booked then says whether it is booked. */
+static int book(struct nm_spark_sender *s, uint64_t work_usec, bool *ret_booked)
+{
+    const uint64_t now_usec = nm_now_usec();
+    uint64_t wait_usec = 0;
+    int r;
+
+    *ret_booked = true;
+    if (!*s->app)
+        return 0;
+    r = nm_spark_applications_charge(s->service->applications, s->app, work_usec, now_usec, &wait_usec);
+    *ret_booked = r == 0;
+    if (r == -ENOENT)
+        return -ECONNRESET; /* the application has ended */
+    if (r == -EBUSY)
+        return wait_for_time(s, now_usec + BUSY_PAUSE_USEC);
+    return wait_usec > 0 ? wait_for_time(s, now_usec + wait_usec) : 0;
+}
+
+int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes)
+{
+    if (s->is_paid)
+        return 0;
+    return book(s, ANSWER_PRICE_USEC + bytes * PARSE_PRICE_USEC_PER_MIB / NM_MIB, &s->is_paid);
+}
+
+/* ---- collected bytes ---------------------------------------------------------------------- */
+
+/* Waits until the client has read a part of the bytes before. */
+static int wait_for_client(struct nm_spark_sender *s)
+{
+    const uint64_t now_usec = nm_now_usec();
+    const uint64_t end_usec = s->has_part ? NM_MIN(s->part_deadline_usec, s->stalled_usec) : s->stalled_usec;
+
+    if (now_usec > end_usec) {
+        atomic_fetch_add(&s->service->count.slow, 1);
+        return -ETIMEDOUT;
+    }
+    s->wait = (struct nm_shuffle_wait){POLLOUT, end_usec};
+    return NM_SHUFFLE_E_WAIT;
+}
+
+static void note_sent(struct nm_spark_sender *s)
+{
+    s->stalled_usec = nm_now_usec() + GRACE_USEC;
+}
+
+int nm_spark_sender_flush(struct nm_spark_sender *s, bool more)
+{
+    if (s->out.failed)
+        return -ENOMEM;
+    while (s->out_sent < s->out.size) {
+        ssize_t n = send(s->fd, s->out.data + s->out_sent, s->out.size - s->out_sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
+
+        if (n >= 0) {
+            s->out_sent += (size_t)n;
+            note_sent(s);
+        } else if (errno == EAGAIN) {
+            return wait_for_client(s);
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    nm_writer_done(&s->out);
+    s->out_sent = 0;
+    return 0;
+}
+
+/* ---- parts of files ----------------------------------------------------------------------- */
+
+void nm_spark_sender_begin(struct nm_spark_sender *s, const struct nm_spark_part *part)
+{
+    s->is_paid = false;
+    note_sent(s); /* answers are made only while the client reads, or while they fit into the collected bytes */
+    if (part->bytes == 0) {
+        nm_close(part->fd);
+        return;
+    }
+    s->part = *part;
+    s->has_part = true;
+    s->at = s->paid_to = part->start;
+    s->part_deadline_usec =
+        nm_add_u64(nm_now_usec() + GRACE_USEC, part->bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+}
+
+/* Notes the result of reading or sending a part of the file. */
+static int has_moved(struct nm_spark_sender *s, ssize_t n)
+{
+    if (n == 0)
+        return -EBADMSG; /* the file was truncated; the connection must break, because the client has the length */
+    s->at += (uint64_t)n;
+    atomic_fetch_add(&s->service->count.sent_bytes, (uint_fast64_t)n);
+    return 0;
+}
+
+/* Collects bytes of the file, up to the end of those that are paid. */
+static int copy_some(struct nm_spark_sender *s)
+{
+    uint8_t bytes[COPIED_MAX];
+    const size_t size = (size_t)NM_MIN(s->paid_to - s->at, (uint64_t)sizeof bytes);
+    ssize_t n;
+    int r;
+
+    if (s->out.size + size > OUT_BYTES && (r = nm_spark_sender_flush(s, true)) != 0)
+        return r;
+    n = pread(s->part.fd, bytes, size, (off_t)s->at);
+    if (n < 0)
+        return errno == EINTR ? 0 : -errno;
+    nm_writer_put(&s->out, (struct nm_bytes){bytes, (size_t)n});
+    return has_moved(s, n);
+}
+
+/* Sends bytes of the file, with sendfile() if the file system supports it. */
+static int send_some(struct nm_spark_sender *s)
+{
+    off_t at = (off_t)s->at;
+    ssize_t n;
+    int r = nm_spark_sender_flush(s, true);
+
+    if (r != 0)
+        return r;
+    n = sendfile(s->fd, s->part.fd, &at, (size_t)(s->paid_to - s->at));
+    if (n >= 0) {
+        note_sent(s);
+        return has_moved(s, n);
+    }
+    if (errno == EAGAIN)
+        return wait_for_client(s);
+    if (errno == EINTR)
+        return 0;
+    return nm_error_is_not_supported(errno) ? copy_some(s) : -errno;
+}
+
+/* Sends a piece of the part. Each piece is paid before it is sent. */
+static int send_piece(struct nm_spark_sender *s)
+{
+    const uint64_t end = s->part.start + s->part.bytes;
+    bool is_booked;
+    int r;
+
+    if (s->at == s->paid_to) {
+        const uint64_t bytes = NM_MIN(end - s->at, PIECE_BYTES);
+
+        r = book(s, bytes * SEND_PRICE_USEC_PER_MIB / NM_MIB, &is_booked);
+        if (is_booked)
+            s->paid_to += bytes;
+        if (r != 0)
+            return r;
+    }
+    return s->part.bytes <= COPIED_MAX ? copy_some(s) : send_some(s);
+}
+
+int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec)
+{
+    while (s->has_part && s->at < s->part.start + s->part.bytes) {
+        const uint64_t now_usec = nm_now_usec();
+        int r;
+
+        if (now_usec > s->part_deadline_usec) {
+            atomic_fetch_add(&s->service->count.slow, 1);
+            return -ETIMEDOUT;
+        }
+        if (now_usec > end_usec)
+            return NM_SHUFFLE_E_TURN;
+        if ((r = send_piece(s)) != 0)
+            return r;
+    }
+    end_part(s, true);
+    return 0;
+}

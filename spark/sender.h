@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Sends answers, each a frame and a part of a file. Answers are collected, so that several small ones are sent in full
+ * packets. Nothing here waits: a function that cannot continue returns NM_SHUFFLE_E_WAIT with what to wait for.
+ */
+
+#include "shuffle/wait.h"
+#include "spark/service.h"
+
+struct nm_spark_sender {
+    struct nm_spark_service *service;
+    int fd;
+    const char *app;           /* application that pays; empty: unknown */
+    struct nm_writer out;      /* collected bytes */
+    size_t out_sent;
+    struct nm_spark_part part; /* that is being sent */
+    bool has_part;
+    uint64_t at, paid_to;      /* next byte of the part's file, and the end of the bytes that are paid */
+    bool is_paid;              /* the answer is paid that will be made next */
+    uint64_t part_deadline_usec, stalled_usec;
+    struct nm_shuffle_wait wait;
+};
+
+void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app);
+void nm_spark_sender_done(struct nm_spark_sender *s);
+
+/* Pays for an answer before it is made: so many bytes are parsed, and at most two files are opened. Returns 0,
+ * NM_SHUFFLE_E_WAIT, or -ECONNRESET if the application has ended. */
+int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes);
+/* Begins to send the part of a file after the collected bytes, and takes over its descriptor. */
+void nm_spark_sender_begin(struct nm_spark_sender *s, const struct nm_spark_part *part);
+/* Continues. Returns 0 if the whole part was sent or collected, NM_SHUFFLE_E_WAIT, NM_SHUFFLE_E_TURN if the other
+ * connections should run first, or -errno. */
+int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec);
+/* Sends the collected bytes. Returns 0, NM_SHUFFLE_E_WAIT or -errno. */
+int nm_spark_sender_flush(struct nm_spark_sender *s, bool more);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See server.h. */
+
+#include "spark/server.h"
+
+#include <stdlib.h>
+
+#include "shuffle/acceptor.h"
+#include "spark/connection.h"
+#include "util/error.h"
+
+struct nm_spark_server {
+    struct nm_shuffle_acceptor *acceptor;
+};
+
+static int begin(int fd, const char *host, void *userdata)
+{
+    return nm_spark_connection_begin(userdata, fd, host);
+}
+
+static const struct nm_shuffle_acceptor_ops ops = {
+    .begin = begin,
+    .ready = nm_spark_connection_ready,
+    .expired = nm_spark_connection_expired,
+    .end = nm_spark_connection_end,
+    .serve = nm_spark_connection_serve,
+};
+
+int nm_spark_server_new(struct nm_spark_service *s, const char *address, struct nm_spark_server **ret,
+                        char **ret_message)
+{
+    const struct nm_shuffle_acceptor_params params = {
+        .address = address, .connections = s->connections, .ops = &ops, .userdata = s};
+    _cleanup_(nm_spark_server_freep) struct nm_spark_server *server = calloc(1, sizeof *server);
+    int r;
+
+    if (!server)
+        return -ENOMEM;
+    if ((r = nm_shuffle_acceptor_new(&params, &server->acceptor, ret_message)) < 0)
+        return r;
+    s->idle = nm_shuffle_acceptor_idle(server->acceptor);
+    s->pool = nm_shuffle_acceptor_pool(server->acceptor);
+    if ((r = nm_shuffle_acceptor_start(server->acceptor)) < 0)
+        return nm_fail(ret_message, r, "Can't start the server's thread: %s", strerror(-r));
+    *ret = STEAL_PTR(server);
+    return 0;
+}
+
+uint16_t nm_spark_server_port(const struct nm_spark_server *server)
+{
+    return nm_shuffle_acceptor_port(server->acceptor);
+}
+
+struct nm_spark_server *nm_spark_server_free(struct nm_spark_server *server)
+{
+    if (!server)
+        return NULL;
+    nm_shuffle_acceptor_free(server->acceptor);
+    free(server);
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What all connections share, and the limits of the server. */
+
+#include <stdatomic.h>
+
+#include "shuffle/connections.h"
+#include "shuffle/idle.h"
+#include "shuffle/pool.h"
+#include "spark/applications.h"
+
+/* Bytes of all frames that are being received, and the part of them that connections without an application may use.
+ * A frame is larger than a few KiB only if it asks for many blocks. */
+#define NM_SPARK_RECEIVED_MAX (UINT64_C(256) << 20)
+#define NM_SPARK_RECEIVED_UNKNOWN_MAX (UINT64_C(64) << 20)
+#define NM_SPARK_FRAME_MAX (UINT64_C(16) << 20)
+
+struct nm_spark_counters {
+    /* numbers of accepted connections, of connections refused for lack of a slot, and of clients that
+     * read too slowly */
+    atomic_uint_fast64_t connections, refused, slow;
+    atomic_uint_fast64_t blocks_ok, blocks_failed, sent_bytes;
+    atomic_uint_fast64_t streams; /* open now */
+};
+
+struct nm_spark_service {
+    struct nm_spark_applications *applications;
+    struct nm_shuffle_connections *connections;
+    struct nm_shuffle_idle *idle;
+    struct nm_shuffle_pool *pool;
+    atomic_uint_fast64_t received_bytes;
+    struct nm_spark_counters count;
+};

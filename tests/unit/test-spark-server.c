@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The server, with real connections of clients. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "open-descriptors.h"
+#include "spark-fixture.h"
+#include "spark/server.h"
+#include "spark/session.h"
+#include "util/clock.h"
+#include "util/macros.h"
+
+#define PATIENCE_MSEC 20000
+#define LARGE_BYTES (UINT64_C(24) << 20) /* more than all buffers between server and client */
+
+static struct spark_fixture fixture;
+static struct nm_spark_service service;
+static struct nm_spark_server *server;
+static struct nm_writer message;
+static unsigned n_open;
+
+static int set_up(void **state)
+{
+    (void)state;
+    signal(SIGPIPE, SIG_IGN); /* as the program does */
+    spark_fixture_new(&fixture);
+    spark_fixture_map(&fixture, (const char *const[]){"first", "", "the third", NULL});
+    n_open = open_descriptors();
+    service = (struct nm_spark_service){};
+    assert_int_equal(nm_spark_applications_new(&fixture.locals, -EBADF, &service.applications), 0);
+    assert_int_equal(nm_spark_applications_add(service.applications, &fixture.application, (struct nm_bytes){}, true),
+                     0);
+    assert_int_equal(nm_shuffle_connections_new(16, &service.connections), 0);
+    assert_int_equal(nm_spark_server_new(&service, "127.0.0.1:0", &server, NULL), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    server = nm_spark_server_free(server);
+    assert_int_equal(atomic_load(&service.received_bytes), 0);
+    assert_int_equal(atomic_load(&service.count.streams), 0);
+    service.connections = nm_shuffle_connections_free(service.connections);
+    service.applications = nm_spark_applications_free(service.applications);
+    nm_writer_done(&message);
+    assert_int_equal(open_descriptors(), n_open);
+    spark_fixture_done(&fixture);
+    return 0;
+}
+
+/* ---- the client ----------------------------------------------------------------------------- */
+
+static int dial(void)
+{
+    const struct sockaddr_in to = {.sin_family = AF_INET,
+                                   .sin_port = htons(nm_spark_server_port(server)),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void send_all(int fd, const void *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+
+        assert_true(n > 0);
+        data = (const uint8_t *)data + n;
+        size -= (size_t)n;
+    }
+}
+
+/* Sends a frame, or adds it to others if `to` is not NULL. */
+static void send_frame(int fd, uint8_t type, const struct nm_writer *content, struct nm_writer *to)
+{
+    struct nm_writer w = {};
+
+    nm_spark_put_i64(&w, (int64_t)(9 + content->size));
+    nm_spark_put_u8(&w, type);
+    nm_writer_put(&w, (struct nm_bytes){content->data, content->size});
+    if (to)
+        nm_writer_put(to, (struct nm_bytes){w.data, w.size});
+    else
+        send_all(fd, w.data, w.size);
+    nm_writer_done(&w);
+}
+
+/* Reads so many bytes. Returns how many have arrived when the connection ended, or after PATIENCE_MSEC. */
+static size_t receive(int fd, void *to, size_t size)
+{
+    size_t n = 0;
+
+    while (n < size) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        ssize_t got;
+
+        if (poll(&p, 1, PATIENCE_MSEC) <= 0)
+            fail_msg("nothing has arrived after %zu bytes", n);
+        got = recv(fd, (uint8_t *)to + n, size - n, 0);
+        if (got <= 0)
+            return n;
+        n += (size_t)got;
+    }
+    return n;
+}
+
+static uint8_t received[1024];
+
+/* Receives a frame of this type into `received`, without a block. Returns its content. */
+static struct nm_bytes receive_frame(int fd, uint8_t type, size_t content)
+{
+    assert_int_equal(receive(fd, received, 9 + content), 9 + content);
+    assert_int_equal(received[8], type);
+    return (struct nm_bytes){received + 9, content};
+}
+
+static bool has_closed(int fd)
+{
+    uint8_t byte;
+
+    return receive(fd, &byte, 1) == 0;
+}
+
+/* Sends the message in `message` as request 9, and returns the reply's message. */
+static struct nm_bytes call(int fd)
+{
+    struct nm_writer content = {};
+    struct nm_bytes reply;
+    uint64_t size;
+
+    nm_spark_put_i64(&content, 9);
+    nm_spark_put_text(&content, (struct nm_bytes){message.data, message.size});
+    send_frame(fd, 3, &content, NULL);
+    nm_writer_done(&content);
+    nm_writer_done(&message);
+    assert_int_equal(receive(fd, received, 8), 8);
+    size = nm_spark_frame_size(received);
+    assert_true(size > 21 - 1 && size <= sizeof received);
+    assert_int_equal(receive(fd, received + 8, size - 8), size - 8);
+    assert_int_equal(received[8], 4);
+    reply = (struct nm_bytes){received + 21, size - 21};
+    return reply;
+}
+
+static void register_executor(int fd)
+{
+    char *b = strdup(spark_fixture_registered(&fixture, 1));
+
+    assert_non_null(b);
+    spark_fixture_registration(&message, SPARK_APP, "1",
+                               (const char *const[]){b, spark_fixture_registered(&fixture, 0), NULL});
+    assert_int_equal(call(fd).size, 0);
+    free(b);
+}
+
+/* Asks for n chunks: the blocks of map 0 for the reducers 0, 1, 2, 0 ... */
+static int64_t open_blocks(int fd, int32_t n)
+{
+    struct nm_bytes reply;
+    int64_t stream = -1;
+    uint8_t code;
+
+    nm_spark_put_u8(&message, 9);
+    nm_spark_put_text(&message, nm_bytes_of(SPARK_APP));
+    nm_spark_put_text(&message, nm_bytes_of("1"));
+    nm_spark_put_i32(&message, 0);
+    nm_spark_put_i32(&message, 1);
+    nm_spark_put_i64(&message, 0);
+    nm_spark_put_i32(&message, 1);
+    nm_spark_put_i32(&message, n);
+    for (int32_t i = 0; i < n; i++)
+        nm_spark_put_i32(&message, i % 3);
+    nm_spark_put_u8(&message, 0);
+    reply = call(fd);
+    assert_int_equal(nm_spark_take_u8(&reply, &code), 0);
+    assert_int_equal(code, 3);
+    assert_int_equal(nm_spark_take_i64(&reply, &stream), 0);
+    return stream;
+}
+
+/* Requests chunks at once. */
+static void request_chunks(int fd, int64_t stream, int32_t first, int32_t n)
+{
+    struct nm_writer all = {};
+
+    for (int32_t i = first; i < first + n; i++) {
+        struct nm_writer content = {};
+
+        nm_spark_put_i64(&content, stream);
+        nm_spark_put_i32(&content, i);
+        send_frame(fd, 0, &content, &all);
+        nm_writer_done(&content);
+    }
+    send_all(fd, all.data, all.size);
+    nm_writer_done(&all);
+}
+
+static void receive_chunk(int fd, int64_t stream, int32_t chunk, const char *expected)
+{
+    struct nm_bytes content = receive_frame(fd, 1, 12 + strlen(expected));
+    int64_t id;
+    int32_t number;
+
+    assert_int_equal(nm_spark_frame_size(received), 21 + strlen(expected));
+    assert_int_equal(nm_spark_take_i64(&content, &id), 0);
+    assert_int_equal(nm_spark_take_i32(&content, &number), 0);
+    assert_int_equal(id, stream);
+    assert_int_equal(number, chunk);
+    assert_true(nm_bytes_equal(content, nm_bytes_of(expected)));
+}
+
+static const char *const parts[] = {"first", "", "the third"};
+
+/* Makes the block of map 0 for reducer 0 so large that it is sent in many pieces. */
+static void make_large(uint64_t bytes)
+{
+    char *path = strdup(spark_fixture_path(&fixture, "shuffle_0_0_0.data"));
+
+    assert_non_null(path);
+    assert_int_equal(truncate(path, (off_t)bytes), 0);
+    free(path);
+    spark_fixture_index(&fixture, "shuffle_0_0_0.index", (const int64_t[]){0, (int64_t)bytes}, 2);
+}
+
+/* Waits until all connections have ended. */
+static bool all_have_ended(void)
+{
+    for (unsigned i = 0; i < PATIENCE_MSEC / 10; i++) {
+        if (nm_shuffle_connections_count(service.connections) == 0)
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+/* ---- conversations -------------------------------------------------------------------------- */
+
+static void test_blocks_are_fetched(void **state)
+{
+    int fd = dial();
+    int64_t stream;
+
+    (void)state;
+    register_executor(fd);
+    stream = open_blocks(fd, 3);
+    for (int32_t i = 0; i < 3; i++) {
+        request_chunks(fd, stream, i, 1);
+        receive_chunk(fd, stream, i, parts[i]);
+    }
+    assert_int_equal(atomic_load(&service.count.sent_bytes), 14);
+    assert_int_equal(atomic_load(&service.count.streams), 0);
+    nm_close(fd);
+}
+
+static void test_pipelined_requests_are_answered_in_order(void **state)
+{
+    enum { N = 3000 };
+    int fd = dial();
+    int64_t stream;
+
+    (void)state;
+    register_executor(fd);
+    stream = open_blocks(fd, N); /* a message of 12 kB */
+    request_chunks(fd, stream, 0, N);
+    for (int32_t i = 0; i < N; i++)
+        receive_chunk(fd, stream, i, parts[i % 3]);
+    nm_close(fd);
+}
+
+static void test_bytes_that_arrive_one_by_one_are_a_request(void **state)
+{
+    static const uint8_t call_10[] = {
+        0, 0, 0, 0, 0, 0, 0, 48, 3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 27, 10, 0, 0, 0, 18, 'a', 'p', 'p', 'l', 'i', 'c',
+        'a', 't', 'i', 'o', 'n', '_', '1', '_', '0', '0', '0', '1', 0, 0, 0, 0,
+    };
+    int fd = dial();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof call_10; i++) {
+        send_all(fd, call_10 + i, 1);
+        usleep(1000);
+    }
+    assert_int_equal(receive_frame(fd, 4, 12 + 13).data[12], 11);
+    nm_close(fd);
+}
+
+static void test_a_large_block_is_sent(void **state)
+{
+    const size_t size = LARGE_BYTES;
+    uint8_t *block = malloc(size);
+    int fd = dial();
+
+    (void)state;
+    assert_non_null(block);
+    make_large(LARGE_BYTES);
+    register_executor(fd);
+    request_chunks(fd, open_blocks(fd, 1), 0, 1);
+    (void)receive_frame(fd, 1, 12);
+    assert_int_equal(nm_spark_frame_size(received), 21 + LARGE_BYTES);
+    assert_int_equal(receive(fd, block, size), size);
+    assert_memory_equal(block, "firstthe third", 14);
+    assert_int_equal(block[size - 1], 0);
+    register_executor(fd); /* the connection is still in order */
+    free(block);
+    nm_close(fd);
+}
+
+static void test_a_file_that_becomes_shorter_ends_the_connection(void **state)
+{
+    uint8_t *block = malloc(LARGE_BYTES);
+    int fd = dial();
+
+    (void)state;
+    assert_non_null(block);
+    make_large(LARGE_BYTES);
+    register_executor(fd);
+    request_chunks(fd, open_blocks(fd, 1), 0, 1);
+    (void)receive_frame(fd, 1, 12);
+    assert_int_equal(truncate(spark_fixture_path(&fixture, "shuffle_0_0_0.data"), 1000), 0);
+    assert_true(receive(fd, block, LARGE_BYTES) < LARGE_BYTES);
+    assert_true(has_closed(fd));
+    free(block);
+    nm_close(fd);
+}
+
+static void test_a_client_that_vanishes_leaves_nothing(void **state)
+{
+    int fd = dial();
+
+    (void)state;
+    make_large(LARGE_BYTES);
+    register_executor(fd);
+    (void)open_blocks(fd, 2); /* a stream that is not used up */
+    request_chunks(fd, open_blocks(fd, 1), 0, 1);
+    (void)receive_frame(fd, 1, 12);
+    nm_close(fd);
+    assert_true(all_have_ended());
+    assert_int_equal(atomic_load(&service.count.streams), 0);
+    assert_int_equal(atomic_load(&service.count.blocks_failed), 1);
+}
+
+static void test_clients_that_do_not_read_block_no_others(void **state)
+{
+    int slow[5], fd;
+    int64_t stream;
+
+    (void)state;
+    make_large(LARGE_BYTES);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(slow); i++) {
+        slow[i] = dial();
+        register_executor(slow[i]);
+        request_chunks(slow[i], open_blocks(slow[i], 1), 0, 1);
+    }
+    fd = dial();
+    spark_fixture_write(&fixture, "rdd_7_8", "cached", 6);
+    nm_spark_put_u8(&message, 0);
+    nm_spark_put_text(&message, nm_bytes_of(SPARK_APP));
+    nm_spark_put_text(&message, nm_bytes_of("1"));
+    nm_spark_put_i32(&message, 1);
+    nm_spark_put_text(&message, nm_bytes_of("rdd_7_8"));
+    stream = (int64_t)be64toh(*(const uint64_t *)memcpy(&(uint64_t){0}, call(fd).data + 1, 8));
+    request_chunks(fd, stream, 0, 1);
+    receive_chunk(fd, stream, 0, "cached");
+    nm_close(fd);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(slow); i++)
+        nm_close(slow[i]);
+}
+
+static void test_invalid_frames_end_the_connection(void **state)
+{
+    static const char *const all[] = {
+        "\0\0\0\0\0\0\0\0", "\0\0\0\0\0\0\0\10", "\377\377\377\377\377\377\377\377", "\0\0\0\0\1\0\0\1",
+        "GET / HTTP/1.1", "\0\0\0\0\0\0\0\11\33",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
+        int fd = dial();
+
+        send_all(fd, all[i], NM_MAX(strlen(all[i]), (size_t)9));
+        assert_true(has_closed(fd));
+        nm_close(fd);
+    }
+}
+
+static void test_uploads_are_discarded(void **state)
+{
+    struct nm_writer content = {};
+    uint8_t *upload = calloc(1, 1 << 20);
+    int fd = dial();
+
+    (void)state;
+    assert_non_null(upload);
+    nm_spark_put_i64(&content, 9);
+    nm_spark_put_text(&content, nm_bytes_of("meta"));
+    nm_spark_put_i64(&content, 1 << 20);
+    send_frame(fd, 10, &content, NULL);
+    send_all(fd, upload, 1 << 20);
+    (void)receive_frame(fd, 5, 8 + 4 + strlen("Cannot handle shuffle block merge"));
+    register_executor(fd);
+    nm_writer_done(&content);
+    free(upload);
+    nm_close(fd);
+}
+
+static void test_one_host_has_a_part_of_the_connections(void **state)
+{
+    int fds[6];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fds); i++) /* of 16, one host may have 4 without an application */
+        fds[i] = dial();
+    assert_true(has_closed(fds[5]));
+    register_executor(fds[0]);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fds); i++)
+        nm_close(fds[i]);
+}
+
+static void test_an_application_that_ends_loses_its_connections(void **state)
+{
+    uint8_t *block = malloc(LARGE_BYTES);
+    int fd = dial();
+
+    (void)state;
+    assert_non_null(block);
+    make_large(LARGE_BYTES);
+    register_executor(fd);
+    request_chunks(fd, open_blocks(fd, 1), 0, 1);
+    (void)receive_frame(fd, 1, 12);
+    assert_int_equal(nm_spark_applications_remove(service.applications, SPARK_APP), 0);
+    assert_true(receive(fd, block, LARGE_BYTES) < LARGE_BYTES);
+    free(block);
+    nm_close(fd);
+}
+
+static void test_the_server_stops_with_open_connections(void **state)
+{
+    int idle = dial(), busy = dial();
+
+    (void)state;
+    make_large(LARGE_BYTES);
+    register_executor(busy);
+    request_chunks(busy, open_blocks(busy, 1), 0, 1);
+    (void)receive_frame(busy, 1, 12);
+    server = nm_spark_server_free(server);
+    assert_true(has_closed(idle));
+    nm_close(idle);
+    nm_close(busy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_blocks_are_fetched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pipelined_requests_are_answered_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bytes_that_arrive_one_by_one_are_a_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_large_block_is_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_becomes_shorter_ends_the_connection, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_client_that_vanishes_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clients_that_do_not_read_block_no_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_invalid_frames_end_the_connection, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_uploads_are_discarded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_host_has_a_part_of_the_connections, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_application_that_ends_loses_its_connections, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_server_stops_with_open_connections, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
