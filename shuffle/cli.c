@@ -4,14 +4,12 @@
 
 #include "shuffle/cli.h"
 
-#include <linux/capability.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "shuffle/capabilities.h"
 #include "shuffle/map-output.h"
 #include "shuffle/server.h"
-#include "util/become.h"
 #include "util/error.h"
 #include "util/option.h"
 
@@ -63,28 +61,6 @@ int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* Becomes the user permanently and keeps one capability of root, CAP_DAC_READ_SEARCH (read all files), because without
- * this capability only the jobs' users can read the map outputs. The change applies only to the calling thread and the
- * threads that it starts later, so call this function first. Returns -EINVAL if the user does not exist. */
-static int drop_capabilities(const char *user, char **ret_message)
-{
-    const struct nm_become_options options = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH,
-                                              .no_new_privs = true};
-    const struct passwd *pw = getpwnam(user);
-    _cleanup_free_ gid_t *groups = NULL;
-    struct nm_identity who;
-    int r;
-
-    if (!pw)
-        return nm_fail(ret_message, -EINVAL, "--user '%s': there is no such user", user);
-    who = (struct nm_identity){.uid = pw->pw_uid, .gid = pw->pw_gid};
-    r = nm_groups_find(user, who.gid, &groups, &who.n_groups);
-    who.groups = groups;
-    if (r >= 0)
-        r = nm_become(&who, &options);
-    return r < 0 ? nm_fail(ret_message, r, "Can't switch to the user '%s': %s", user, strerror(-r)) : 0;
-}
-
 static void service_done(struct nm_shuffle_service *s)
 {
     nm_shuffle_jobs_free(s->jobs);
@@ -115,7 +91,7 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
 
     for (char **name = o->dirs; *name; name++)
         s.dirs.names[s.dirs.n++] = *name;
-    if ((o->user && (r = drop_capabilities(o->user, ret_message)) < 0) ||
+    if ((o->user && (r = nm_shuffle_drop_capabilities(o->user, ret_message)) < 0) ||
         (r = nm_shuffle_jobs_new(&s.jobs)) < 0 ||
         (r = nm_shuffle_index_cache_new(&s.dirs.index_cache)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||

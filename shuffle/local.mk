@@ -4,7 +4,9 @@ libnm_shuffle_a_SOURCES = \
 	%D%/acceptor.c %D%/acceptor.h \
 	%D%/answer.c %D%/answer.h %D%/answer-pay.c %D%/answer-pay.h %D%/answer-plan.c %D%/answer-plan.h \
 	%D%/answer-send.c %D%/answer-send.h %D%/answer-state.h %D%/service.h %D%/wait.c %D%/wait.h \
+	%D%/capabilities.c %D%/capabilities.h \
 	%D%/cli.c %D%/cli.h \
+	%D%/command.c %D%/command.h \
 	%D%/control.c \
 	%D%/idle.c %D%/idle.h \
 	%D%/index.c %D%/index.h \

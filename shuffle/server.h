@@ -38,8 +38,6 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_server *, nm_shuffle_server_free)
  * input ends the program.
  */
 
-#define NM_SHUFFLE_LINE_MAX 4096u
-
 /* Executes a command line. The caller frees *ret_reply, one line without newline; NULL: out of memory. */
 void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t size, char **ret_reply);
 

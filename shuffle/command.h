@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The commands of nmd, which a server reads from its standard input, each a line of JSON. It writes a line of JSON for
+ * each to its standard output. The end of the input ends the server. */
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+#define NM_SHUFFLE_LINE_MAX 4096u
+
+/* Executes a command. *ret_reply is its answer, one line without newline; NULL: {"ok": {}}. Returns a negative errno if
+ * the command is refused, with *ret_message as in nm_fail(). */
+typedef int nm_shuffle_execute(void *userdata, const json_t *command, char **ret_reply, char **ret_message);
+
+/* Executes a command line. The caller frees *ret_reply; NULL: out of memory. */
+void nm_shuffle_command(nm_shuffle_execute *execute, void *userdata, const char *line, size_t size, char **ret_reply);
+/* Executes commands until `in` ends. Returns 0, or -errno if out cannot be written. */
+int nm_shuffle_commands_run(nm_shuffle_execute *execute, void *userdata, FILE *in, FILE *out);
+
+/* Copies a member that is a string and fits; otherwise copies an empty string, which later checks reject. */
+void nm_shuffle_command_text(const json_t *from, const char *name, char *ret, size_t size);
+/* Reads the members user, whose name becomes a part of a path, and uid, the owner of the user's files. size is the size
+ * of ret_user. */
+int nm_shuffle_command_user(const json_t *from, char *ret_user, size_t size, uid_t *ret_uid, char **ret_message);
+/* Reads hexadecimal of at most `size` bytes. Returns -EINVAL if it is not hexadecimal, or too long. */
+int nm_shuffle_command_bytes(const char *hexadecimal, uint8_t *ret, size_t size, size_t *ret_size);
