@@ -94,6 +94,7 @@ static int answer(struct connection *c, struct nm_bytes frame)
     atomic_fetch_add(&c->service->count.streams, (uint_fast64_t)c->session.streams.n - n_streams);
     if (r < 0)
         return r;
+    atomic_fetch_add(&c->service->count.blocks_failed, a.has_failed);
     nm_spark_sender_begin(&c->sender, &a.part);
     nm_spark_receiver_next(&c->receiver, a.skipped_bytes);
     c->is_answering = true;

@@ -1,10 +1,13 @@
-# spark/: the shuffle service for Spark's executors. It is a library without a program so far.
+# spark/: nm-spark-shuffle, which serves the shuffle files of Spark's executors. All code except main() is a library, for the
+# tests. The program is not installed, because nmd does not start it yet.
 noinst_LIBRARIES += libnm-spark.a
 libnm_spark_a_SOURCES = \
 	%D%/applications.c %D%/applications.h \
 	%D%/block.c %D%/block.h \
 	%D%/block-file.c %D%/block-file.h \
+	%D%/cli.c %D%/cli.h \
 	%D%/connection.c %D%/connection.h \
+	%D%/control.c %D%/control.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/local-dirs.c %D%/local-dirs.h \
 	%D%/message.c %D%/message.h \
@@ -18,3 +21,7 @@ libnm_spark_a_SOURCES = \
 	%D%/session.c %D%/session.h \
 	%D%/streams.c %D%/streams.h
 spark_libs = libnm-spark.a $(shuffle_libs)
+
+check_PROGRAMS += nm-spark-shuffle
+nm_spark_shuffle_SOURCES = %D%/nm-spark-shuffle.c
+nm_spark_shuffle_LDADD = $(spark_libs)

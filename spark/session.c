@@ -36,6 +36,13 @@ static int fail(struct turn *t, const char *why)
     return 0;
 }
 
+/* Fails a request for a block. */
+static int miss(struct turn *t, const char *why)
+{
+    t->answer.has_failed = true;
+    return fail(t, why);
+}
+
 /* Returns whether the server lacks something now, and not the data. */
 static bool is_of_the_server(int error)
 {
@@ -65,7 +72,7 @@ static int fail_block(struct turn *t, const struct nm_spark_request *q, int erro
 
     nm_spark_file_name(&file, name);
     (void)snprintf(why, sizeof why, "Failed to open file: %s of executor %s: %s", name, q->exec, describe(error));
-    return fail(t, why);
+    return miss(t, why);
 }
 
 /* Opens the block. The application may have ended since the stream was opened. */
@@ -91,7 +98,7 @@ static int send_block(struct turn *t, const struct nm_spark_request *q)
         return r;
     if (r == -ESRCH) {
         (void)snprintf(why, sizeof why, "Executor is not registered (appId=%s, execId=%s)", q->app, q->exec);
-        return fail(t, why);
+        return miss(t, why);
     }
     if (r == 0 && is_chunk && part.bytes > NM_SPARK_FRAME_BODY_MAX) {
         nm_close(part.fd);
@@ -113,9 +120,9 @@ static int answer_chunk(struct turn *t)
     int r = nm_spark_streams_take(&t->session->streams, t->frame.id, t->frame.chunk, &q);
 
     if (r == -ENOENT)
-        return fail(t, "Stream not found: it has ended, or belongs to another connection");
+        return miss(t, "Stream not found: it has ended, or belongs to another connection");
     if (r < 0)
-        return fail(t, "Chunks must be requested in their order, each once");
+        return miss(t, "Chunks must be requested in their order, each once");
     return send_block(t, &q);
 }
 

@@ -27,6 +27,7 @@ void nm_spark_session_done(struct nm_spark_session *s);
 
 /* The answer to a frame. */
 struct nm_spark_answer {
+    bool has_failed;            /* a block that was requested is missing */
     uint64_t skipped_bytes;     /* bytes after the frame that are not frames */
     struct nm_spark_part part;  /* follows the frame that was appended to the writer */
 };

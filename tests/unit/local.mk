@@ -52,7 +52,8 @@ yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
-spark_tests = %D%/test-spark-applications %D%/test-spark-block %D%/test-spark-block-file %D%/test-spark-frame %D%/test-spark-message \
+spark_tests = %D%/test-spark-applications %D%/test-spark-block %D%/test-spark-block-file \
+	%D%/test-spark-control %D%/test-spark-frame %D%/test-spark-message \
 	%D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
@@ -193,7 +194,7 @@ $(call fixture,sample-fixture,cgsample cgsample-kept pagewalk sampling-failures 
 $(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
-$(call fixture,spark-fixture,spark-applications spark-block-file spark-server spark-session)
+$(call fixture,spark-fixture,spark-applications spark-block-file spark-control spark-server spark-session)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)

@@ -221,6 +221,7 @@ static void test_missing_data_is_a_failure(void **state)
     assert_int_equal(unlink(spark_fixture_path(&fixture, "shuffle_0_0_0.index")), 0);
     assert_int_equal(request_chunk(stream, 4), 0);
     assert_refused(2, "Failed to open file: shuffle_0_0_0.data of executor 1: there is no such file");
+    assert_true(answer.has_failed);
 }
 
 static void test_chunks_must_be_in_order(void **state)

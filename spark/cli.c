@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See cli.h. */
+
+#include "spark/cli.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "shuffle/capabilities.h"
+#include "spark/control.h"
+#include "spark/server.h"
+#include "util/error.h"
+#include "util/option.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static const char help[] =
+    "nm-spark-shuffle [OPTION...] LOCAL-DIR...\n"
+    "\n"
+    "Serves the shuffle files of Spark's executors, as the auxiliary service spark_shuffle.\n"
+    "LOCAL-DIR: the node's local directories (yarn.nodemanager.local-dirs), at most 64.\n"
+    "nmd starts nm-spark-shuffle and sends the applications to its standard input. It exits when its standard input\n"
+    "is closed.\n"
+    "\n"
+    "  --listen=ADDRESS:PORT    listen here; PORT alone: at all addresses (default 7337)\n"
+    "  --max-connections=N      maximum, 1 to 8192 (default 4096); one user gets at most half\n"
+    "  --state=DIRECTORY        keep the registered executors here; the directory belongs to the user of --user\n"
+    "  --user=NAME              run as this user, with only the capability to read all files\n"
+    "  --help, --version\n";
+
+#define AT(member) offsetof(struct nm_spark_options, member)
+
+/* only -h is a short option: nmd starts this program, and long options make the command line readable */
+static const struct nm_option table[] = {
+    NM_OPTION_VALUE('\0', "listen", "ADDRESS:PORT", &nm_option_any, AT(listen)),
+    NM_OPTION_VALUE('\0', "max-connections", "N",
+                    NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 8192", 1, 8192), AT(max_connections)),
+    NM_OPTION_VALUE('\0', "state", "DIRECTORY", &nm_option_any, AT(state)),
+    NM_OPTION_VALUE('\0', "user", "NAME", &nm_option_any, AT(user)),
+    NM_OPTION_PRINT('h', "help", help),
+    NM_OPTION_PRINT('\0', "version", "nm-spark-shuffle " NM_VERSION "\n"),
+    {0},
+};
+
+int nm_spark_parse_argv(int argc, char **argv, struct nm_spark_options *ret)
+{
+    struct nm_spark_options o = {.listen = "7337", .max_connections = 4096};
+    const struct nm_option_parser p = {.tables = {{table, &o}}};
+    int first, r = nm_option_parse(&p, argc, argv, &first);
+
+    if (r != 0)
+        return r;
+    if (argc == first)
+        return nm_usage_error("LOCAL-DIR is missing: name at least one directory with files of executors (see --help)");
+    if ((unsigned)(argc - first) > NM_SPARK_LOCAL_DIRS_MAX)
+        return nm_usage_error("too many LOCAL-DIRs: at most 64 are allowed");
+    o.dirs = argv + first;
+    *ret = o;
+    return 0;
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+static void service_done(struct nm_spark_service *s)
+{
+    nm_spark_applications_free(s->applications);
+    nm_shuffle_connections_free(s->connections);
+}
+
+/* Opens the directory of the registrations, as the user that the server has become. */
+static int open_state(const char *path, int *ret_fd, char **ret_message)
+{
+    int fd = path ? RET_NERRNO(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) : -EBADF;
+
+    if (path && fd < 0)
+        return nm_fail(ret_message, fd, "--state %s: %s", path, strerror(-fd));
+    *ret_fd = fd;
+    return 0;
+}
+
+static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **ret_message)
+{
+    struct nm_spark_local_dirs locals = {};
+    _cleanup_close_ int state = -EBADF;
+    _cleanup_(service_done) struct nm_spark_service s = {};
+    _cleanup_(nm_spark_server_freep) struct nm_spark_server *server = NULL;
+    int r;
+
+    for (char **name = o->dirs; *name; name++)
+        locals.names[locals.n++] = *name;
+    if ((o->user && (r = nm_shuffle_drop_capabilities(o->user, ret_message)) < 0) ||
+        (r = open_state(o->state, &state, ret_message)) < 0 ||
+        (r = nm_spark_applications_new(&locals, state, &s.applications)) < 0 ||
+        (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
+        (r = nm_spark_server_new(&s, o->listen, &server, ret_message)) < 0)
+        return r;
+    if (fprintf(out, "{\"listening\": %u}\n", nm_spark_server_port(server)) < 0 || fflush(out) != 0)
+        return nm_fail(ret_message, -errno, "Can't write to standard output: %m");
+    return nm_spark_control_run(&s, in, out);
+}
+
+int nm_spark_run(const struct nm_spark_options *o, FILE *in, FILE *out)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = serve(o, in, out, &message);
+
+    if (r < 0)
+        nm_diag("%s", message ? message : strerror(-r));
+    return r;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See control.h. */
+
+#include "spark/control.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "shuffle/command.h"
+#include "spark/number.h"
+#include "util/error.h"
+#include "util/macros.h"
+
+/* Returns whether it is an id such as application_1410901177871_0001. */
+static bool is_application(const char *id)
+{
+    static const char prefix[] = "application_";
+    struct nm_bytes rest = nm_bytes_of(id);
+    uint64_t number;
+
+    if (strncmp(id, prefix, strlen(prefix)) != 0)
+        return false;
+    (void)nm_bytes_take(&rest, strlen(prefix));
+    return nm_spark_take_number(&rest, UINT64_MAX, &number) == 0 && rest.size > 0 &&
+           *nm_bytes_take(&rest, 1).data == '_' && nm_spark_take_number(&rest, UINT64_MAX, &number) == 0 &&
+           rest.size == 0;
+}
+
+static int take_id(const json_t *o, char *ret, size_t size, char **ret_message)
+{
+    nm_shuffle_command_text(o, "application", ret, size);
+    return is_application(ret) ? 0
+                               : nm_fail(ret_message, -EINVAL,
+                                         "application: '%s' is not an application's id, such as "
+                                         "application_1410901177871_0001", ret);
+}
+
+static int add(struct nm_spark_service *s, const json_t *o, char **ret_message)
+{
+    const char *hexadecimal = json_string_value(json_object_get(o, "secret"));
+    const json_t *stored = json_object_get(o, "stored");
+    struct nm_spark_application application = {};
+    uint8_t secret[NM_SPARK_SECRET_MAX];
+    size_t size;
+    int r;
+
+    if ((r = take_id(o, application.id, sizeof application.id, ret_message)) < 0 ||
+        (r = nm_shuffle_command_user(o, application.user, sizeof application.user, &application.uid, ret_message)) < 0)
+        return r;
+    if (!hexadecimal || nm_shuffle_command_bytes(hexadecimal, secret, sizeof secret, &size) < 0)
+        return nm_fail(ret_message, -EINVAL, "secret: must be at most %u bytes in hexadecimal", NM_SPARK_SECRET_MAX);
+    if (!json_is_boolean(stored))
+        return nm_fail(ret_message, -EINVAL, "stored: must be true or false");
+    r = nm_spark_applications_add(s->applications, &application, (struct nm_bytes){secret, size},
+                                  json_is_true(stored));
+    explicit_bzero(secret, sizeof secret);
+    if (r == -ENOSPC)
+        return nm_fail(ret_message, r, "application: the limit of %u applications is reached",
+                       NM_SPARK_APPLICATIONS_MAX);
+    return r;
+}
+
+static int take_out(struct nm_spark_service *s, const json_t *o, char **ret_message)
+{
+    char id[NM_SPARK_ID_SIZE];
+    int r = take_id(o, id, sizeof id, ret_message);
+
+    if (r < 0)
+        return r;
+    if (nm_spark_applications_remove(s->applications, id) < 0)
+        return nm_fail(ret_message, -ENOENT, "application: '%s' is unknown", id);
+    return 0;
+}
+
+static char *reply_figures(struct nm_spark_service *s)
+{
+    const struct nm_spark_counts n = nm_spark_applications_count(s->applications);
+    const struct nm_spark_counters *c = &s->count;
+
+    return nm_strdup_printf("{\"ok\": {\"open\": %u, \"connections\": %" PRIuFAST64 ", \"refused\": %" PRIuFAST64
+                            ", \"slow\": %" PRIuFAST64 ", \"applications\": %u, \"executors\": %u, \"not_stored\": %"
+                            PRIu64 ", \"streams\": %" PRIuFAST64 ", \"blocks_ok\": %" PRIuFAST64
+                            ", \"blocks_failed\": %" PRIuFAST64 ", \"sent_bytes\": %" PRIuFAST64 "}}",
+                            nm_shuffle_connections_count(s->connections), atomic_load(&c->connections),
+                            atomic_load(&c->refused), atomic_load(&c->slow), n.applications, n.executors, n.not_stored,
+                            atomic_load(&c->streams), atomic_load(&c->blocks_ok), atomic_load(&c->blocks_failed),
+                            atomic_load(&c->sent_bytes));
+}
+
+static int execute(void *userdata, const json_t *command, char **ret_reply, char **ret_message)
+{
+    struct nm_spark_service *s = userdata;
+    const json_t *what;
+
+    if ((what = json_object_get(command, "add")))
+        return add(s, what, ret_message);
+    if ((what = json_object_get(command, "remove")))
+        return take_out(s, what, ret_message);
+    if (!json_object_get(command, "count"))
+        return nm_fail(ret_message, -EINVAL, "the command must have one of add, remove and count");
+    *ret_reply = reply_figures(s);
+    return 0;
+}
+
+void nm_spark_control(struct nm_spark_service *s, const char *line, size_t size, char **ret_reply)
+{
+    nm_shuffle_command(execute, s, line, size, ret_reply);
+}
+
+int nm_spark_control_run(struct nm_spark_service *s, FILE *in, FILE *out)
+{
+    return nm_shuffle_commands_run(execute, s, in, out);
+}
