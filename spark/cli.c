@@ -25,6 +25,11 @@ static const char help[] =
     "\n"
     "  --listen=ADDRESS:PORT    listen here; PORT alone: at all addresses (default 7337)\n"
     "  --max-connections=N      maximum, 1 to 8192 (default 4096); one user gets at most half\n"
+    "  --authenticate           clients must know the secret of their application (spark.authenticate)\n"
+    "  --crypto                 allow Spark's own handshake, with encryption (spark.network.crypto.enabled)\n"
+    "  --crypto-version=N       its version, 1 or 2 (spark.network.crypto.authEngineVersion, default 1)\n"
+    "  --no-sasl                with --crypto: refuse SASL (spark.network.crypto.saslFallback)\n"
+    "  --sasl-encrypt           refuse SASL without encryption (spark.network.sasl.serverAlwaysEncrypt)\n"
     "  --state=DIRECTORY        keep the registered executors here; the directory belongs to the user of --user\n"
     "  --user=NAME              run as this user, with only the capability to read all files\n"
     "  --help, --version\n";
@@ -36,6 +41,12 @@ static const struct nm_option table[] = {
     NM_OPTION_VALUE('\0', "listen", "ADDRESS:PORT", &nm_option_any, AT(listen)),
     NM_OPTION_VALUE('\0', "max-connections", "N",
                     NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 8192", 1, 8192), AT(max_connections)),
+    NM_OPTION_FLAG('\0', "authenticate", AT(authenticates)),
+    NM_OPTION_FLAG('\0', "crypto", AT(has_engine)),
+    NM_OPTION_VALUE('\0', "crypto-version", "N", NM_OPTION_RANGE(nm_option_take_u32, "1 or 2", 1, 2),
+                    AT(engine_version)),
+    NM_OPTION_FLAG('\0', "no-sasl", AT(refuses_sasl)),
+    NM_OPTION_FLAG('\0', "sasl-encrypt", AT(must_encrypt)),
     NM_OPTION_VALUE('\0', "state", "DIRECTORY", &nm_option_any, AT(state)),
     NM_OPTION_VALUE('\0', "user", "NAME", &nm_option_any, AT(user)),
     NM_OPTION_PRINT('h', "help", help),
@@ -45,7 +56,7 @@ static const struct nm_option table[] = {
 
 int nm_spark_parse_argv(int argc, char **argv, struct nm_spark_options *ret)
 {
-    struct nm_spark_options o = {.listen = "7337", .max_connections = 4096};
+    struct nm_spark_options o = {.listen = "7337", .max_connections = 4096, .engine_version = 1};
     const struct nm_option_parser p = {.tables = {{table, &o}}};
     int first, r = nm_option_parse(&p, argc, argv, &first);
 
@@ -83,7 +94,9 @@ static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **r
 {
     struct nm_spark_local_dirs locals = {};
     _cleanup_close_ int state = -EBADF;
-    _cleanup_(service_done) struct nm_spark_service s = {};
+    _cleanup_(service_done) struct nm_spark_service s = {
+        .auth = {o->authenticates, o->has_engine, !o->refuses_sasl, o->must_encrypt, o->engine_version},
+    };
     _cleanup_(nm_spark_server_freep) struct nm_spark_server *server = NULL;
     int r;
 

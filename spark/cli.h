@@ -3,6 +3,7 @@
 
 /* nm-spark-shuffle without main(): its command line, and its run. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,6 +11,8 @@ struct nm_spark_options {
     const char *listen;
     uint32_t max_connections;
     const char *user;  /* NULL: keep the current user */
+    bool authenticates, has_engine, refuses_sasl, must_encrypt;
+    uint32_t engine_version;
     const char *state; /* directory for the registrations; NULL: they are not stored */
     char **dirs;       /* local directories, NULL-terminated, at least one directory */
 };

@@ -25,6 +25,8 @@ struct connection {
     int fd;
     unsigned slot;
     bool is_answering; /* an answer is being sent, or waits for its share */
+    bool is_closing;   /* the last answer is being sent */
+    struct nm_spark_cipher *cipher;
     struct nm_spark_session session;
     struct nm_spark_sender sender;
     struct nm_spark_receiver receiver;
@@ -45,6 +47,7 @@ static void end(struct connection *c)
     nm_spark_session_done(&c->session);
     nm_spark_sender_done(&c->sender);
     nm_spark_receiver_done(&c->receiver);
+    nm_spark_cipher_free(c->cipher);
     free(c);
     /* from here on, a thread that waits for the end of the last connection may free all other data */
     nm_shuffle_connections_leave(connections, slot);
@@ -81,6 +84,16 @@ static int belong(struct connection *c)
     return 0;
 }
 
+/* Encrypts all bytes after the answer and its frame. */
+static int encrypt(struct connection *c, struct nm_spark_cipher *cipher)
+{
+    int r;
+
+    c->cipher = cipher;
+    r = nm_spark_sender_encrypt(&c->sender, cipher);
+    return r < 0 ? r : nm_spark_receiver_encrypt(&c->receiver, cipher);
+}
+
 /* Answers a frame. */
 static int answer(struct connection *c, struct nm_bytes frame)
 {
@@ -96,6 +109,9 @@ static int answer(struct connection *c, struct nm_bytes frame)
         return r;
     atomic_fetch_add(&c->service->count.blocks_failed, a.has_failed);
     nm_spark_sender_begin(&c->sender, &a.part);
+    c->is_closing = a.closes;
+    if (a.cipher && (r = encrypt(c, a.cipher)) < 0)
+        return r;
     nm_spark_receiver_next(&c->receiver, a.skipped_bytes);
     c->is_answering = true;
     return belong(c);
@@ -105,7 +121,7 @@ static int answer(struct connection *c, struct nm_bytes frame)
 static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
 {
     struct nm_bytes frame;
-    int r = nm_spark_receiver_frame(&c->receiver, &frame);
+    int r = c->is_closing ? -ECONNRESET : nm_spark_receiver_frame(&c->receiver, &frame);
 
     if (r < 0)
         return r;
@@ -205,8 +221,9 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
     c->service = s;
     c->fd = STEAL_FD(fd); /* the slot owns the descriptor from here on */
     c->slot = slot;
-    c->is_answering = false;
-    nm_spark_session_init(&c->session, s->applications);
+    c->is_answering = c->is_closing = false;
+    c->cipher = NULL;
+    nm_spark_session_init(&c->session, s->applications, &s->auth);
     nm_spark_sender_init(&c->sender, s, c->fd, c->session.application.id);
     nm_spark_receiver_init(&c->receiver, s, c->fd);
     c->idle = (struct nm_shuffle_idle_entry){.fd = c->fd};

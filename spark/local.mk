@@ -3,11 +3,15 @@
 noinst_LIBRARIES += libnm-spark.a
 libnm_spark_a_SOURCES = \
 	%D%/applications.c %D%/applications.h \
+	%D%/auth.c %D%/auth.h \
 	%D%/block.c %D%/block.h \
 	%D%/block-file.c %D%/block-file.h \
+	%D%/cipher.h \
 	%D%/cli.c %D%/cli.h \
 	%D%/connection.c %D%/connection.h \
 	%D%/control.c %D%/control.h \
+	%D%/ctr-cipher.c %D%/ctr-cipher.h \
+	%D%/engine.c %D%/engine.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/local-dirs.c %D%/local-dirs.h \
 	%D%/message.c %D%/message.h \
@@ -15,12 +19,14 @@ libnm_spark_a_SOURCES = \
 	%D%/primitive.c %D%/primitive.h \
 	%D%/receiver.c %D%/receiver.h \
 	%D%/registration-file.c %D%/registration-file.h \
+	%D%/sasl.c %D%/sasl.h \
+	%D%/sasl-cipher.c %D%/sasl-cipher.h \
 	%D%/sender.c %D%/sender.h \
 	%D%/server.c %D%/server.h \
 	%D%/service.h \
 	%D%/session.c %D%/session.h \
 	%D%/streams.c %D%/streams.h
-spark_libs = libnm-spark.a $(shuffle_libs)
+spark_libs = libnm-spark.a $(shuffle_libs) $(HOGWEED_LIBS)
 
 check_PROGRAMS += nm-spark-shuffle
 nm_spark_shuffle_SOURCES = %D%/nm-spark-shuffle.c

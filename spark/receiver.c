@@ -17,12 +17,16 @@
 #define FRAME_USEC (20 * NM_USEC_PER_SEC)
 #define SLOWEST_BYTES_PER_SEC 65536u
 #define LARGE_FIRST_BYTES (64u << 10)
+#define WIRE_BYTES (16u << 10) /* encrypted bytes that are received at once */
 
 void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd)
 {
     r->service = service;
     r->fd = fd;
     r->is_known = false;
+    r->cipher = NULL;
+    r->plain = (struct nm_writer){};
+    r->plain_used = 0;
     r->deadline_usec = nm_now_usec() + FRAME_USEC; /* the first frame */
     r->skipped_bytes = 0;
     r->at = r->end = r->in_use = 0;
@@ -41,12 +45,13 @@ static void release(struct nm_spark_receiver *r)
 void nm_spark_receiver_done(struct nm_spark_receiver *r)
 {
     release(r);
+    nm_writer_done(&r->plain);
 }
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* Receives at most `size` bytes. Returns their number, 0 if none has arrived, or -errno. */
-static ssize_t receive(struct nm_spark_receiver *r, void *to, size_t size)
+/* Receives at most `size` bytes as they are on the wire. Returns their number, 0 if none has arrived, or -errno. */
+static ssize_t receive_wire(struct nm_spark_receiver *r, void *to, size_t size)
 {
     ssize_t n;
 
@@ -60,6 +65,30 @@ static ssize_t receive(struct nm_spark_receiver *r, void *to, size_t size)
     if (errno != EAGAIN)
         return -errno;
     return nm_now_usec() < r->deadline_usec ? 0 : -ETIMEDOUT;
+}
+
+/* Does the same with a connection that may be encrypted. */
+static ssize_t receive(struct nm_spark_receiver *r, void *to, size_t size)
+{
+    uint8_t wire[WIRE_BYTES];
+    ssize_t n;
+    int result;
+
+    if (!r->cipher)
+        return receive_wire(r, to, size);
+    while (r->plain_used == r->plain.size) {
+        nm_writer_done(&r->plain);
+        r->plain_used = 0;
+        if ((n = receive_wire(r, wire, sizeof wire)) <= 0)
+            return n;
+        result = nm_spark_cipher_open(r->cipher, (struct nm_bytes){wire, (size_t)n}, &r->plain);
+        if (result < 0)
+            return result;
+    }
+    size = NM_MIN(size, r->plain.size - r->plain_used);
+    (void)memcpy(to, r->plain.data + r->plain_used, size);
+    r->plain_used += size;
+    return (ssize_t)size;
 }
 
 /* Receives bytes behind those in `in`, which has room for them after they were moved to its start. */
@@ -165,7 +194,10 @@ static int64_t size_of_frame(const struct nm_spark_receiver *r)
     size = nm_spark_frame_size(r->in + r->at);
     if (size == 0)
         return -EBADMSG;
-    return size > NM_SPARK_FRAME_MAX ? -EMSGSIZE : (int64_t)size;
+    return size > (r->is_known || !r->service->auth.is_required ? NM_SPARK_FRAME_MAX
+                                                                : NM_SPARK_UNAUTHENTICATED_FRAME_MAX)
+               ? -EMSGSIZE
+               : (int64_t)size;
 }
 
 int nm_spark_receiver_frame(struct nm_spark_receiver *r, struct nm_bytes *ret)
@@ -195,11 +227,22 @@ int nm_spark_receiver_frame(struct nm_spark_receiver *r, struct nm_bytes *ret)
     return receive_large(r, ret);
 }
 
+int nm_spark_receiver_encrypt(struct nm_spark_receiver *r, struct nm_spark_cipher *cipher)
+{
+    const size_t from = r->at + r->in_use;
+    const struct nm_bytes wire = {r->in + from, r->end - from};
+
+    r->cipher = cipher;
+    r->end = from;
+    return nm_spark_cipher_open(cipher, wire, &r->plain);
+}
+
 void nm_spark_receiver_next(struct nm_spark_receiver *r, uint64_t skipped_bytes)
 {
     release(r);
     r->at += r->in_use;
     r->in_use = 0;
     r->skipped_bytes = skipped_bytes;
-    r->deadline_usec = nm_now_usec() + (r->at < r->end || skipped_bytes > 0 ? FRAME_USEC : IDLE_USEC);
+    r->deadline_usec =
+        nm_now_usec() + (r->at < r->end || skipped_bytes > 0 || !r->is_known ? FRAME_USEC : IDLE_USEC);
 }

@@ -12,6 +12,9 @@ struct nm_spark_receiver {
     struct nm_spark_service *service;
     int fd;
     bool is_known;                     /* the connection belongs to an application */
+    struct nm_spark_cipher *cipher;    /* NULL: what arrives is not encrypted */
+    struct nm_writer plain;            /* decrypted bytes */
+    size_t plain_used;
     uint64_t deadline_usec;            /* time until which a whole frame must have arrived */
     uint64_t skipped_bytes;            /* bytes that are discarded before the next frame */
     size_t at, end;                    /* bytes of `in` that are not yet used */
@@ -28,5 +31,8 @@ void nm_spark_receiver_done(struct nm_spark_receiver *r);
  * arrive. Returns -EBADMSG if they are no frame, -EMSGSIZE if the frame is too large, -ENOBUFS if all connections
  * together receive too much, -ETIMEDOUT, -ECONNRESET if the client has closed, or another -errno. */
 int nm_spark_receiver_frame(struct nm_spark_receiver *r, struct nm_bytes *ret);
+/* All bytes after the frame are encrypted. Call it before nm_spark_receiver_next(). The cipher must exist as long as
+ * the receiver. */
+int nm_spark_receiver_encrypt(struct nm_spark_receiver *r, struct nm_spark_cipher *cipher);
 /* Removes the frame, and begins to wait for the next one. */
 void nm_spark_receiver_next(struct nm_spark_receiver *r, uint64_t skipped_bytes);

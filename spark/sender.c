@@ -47,6 +47,7 @@ void nm_spark_sender_done(struct nm_spark_sender *s)
 {
     end_part(s, false);
     nm_writer_done(&s->out);
+    nm_writer_done(&s->wire);
 }
 
 /* ---- paying ------------------------------------------------------------------------------- */
@@ -104,16 +105,17 @@ static void note_sent(struct nm_spark_sender *s)
     s->stalled_usec = nm_now_usec() + GRACE_USEC;
 }
 
-int nm_spark_sender_flush(struct nm_spark_sender *s, bool more)
+/* Sends bytes, and removes them when all are sent. */
+static int send_all(struct nm_spark_sender *s, struct nm_writer *w, bool more)
 {
-    if (s->out.failed)
+    if (w->failed)
         return -ENOMEM;
-    while (s->out_sent < s->out.size) {
-        ssize_t n = send(s->fd, s->out.data + s->out_sent, s->out.size - s->out_sent,
+    while (s->sent < w->size) {
+        ssize_t n = send(s->fd, w->data + s->sent, w->size - s->sent,
                          MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
 
         if (n >= 0) {
-            s->out_sent += (size_t)n;
+            s->sent += (size_t)n;
             note_sent(s);
         } else if (errno == EAGAIN) {
             return wait_for_client(s);
@@ -121,9 +123,33 @@ int nm_spark_sender_flush(struct nm_spark_sender *s, bool more)
             return -errno;
         }
     }
-    nm_writer_done(&s->out);
-    s->out_sent = 0;
+    nm_writer_done(w);
+    s->sent = 0;
     return 0;
+}
+
+int nm_spark_sender_flush(struct nm_spark_sender *s, bool more)
+{
+    int r;
+
+    if (!s->cipher)
+        return send_all(s, &s->out, more);
+    if ((r = send_all(s, &s->wire, more)) != 0 || s->out.size == 0)
+        return r;
+    if (s->out.failed)
+        return -ENOMEM;
+    if ((r = nm_spark_cipher_seal(s->cipher, (struct nm_bytes){s->out.data, s->out.size}, &s->wire)) < 0)
+        return r;
+    nm_writer_done(&s->out);
+    return send_all(s, &s->wire, more);
+}
+
+int nm_spark_sender_encrypt(struct nm_spark_sender *s, struct nm_spark_cipher *cipher)
+{
+    s->wire = s->out; /* the bytes before are sent as they are */
+    s->out = (struct nm_writer){};
+    s->cipher = cipher;
+    return s->wire.failed ? -ENOMEM : 0;
 }
 
 /* ---- parts of files ----------------------------------------------------------------------- */
@@ -207,7 +233,7 @@ static int send_piece(struct nm_spark_sender *s)
         if (r != 0)
             return r;
     }
-    return s->part.bytes <= COPIED_MAX ? copy_some(s) : send_some(s);
+    return s->part.bytes <= COPIED_MAX || s->cipher ? copy_some(s) : send_some(s);
 }
 
 int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec)

@@ -13,8 +13,10 @@ struct nm_spark_sender {
     struct nm_spark_service *service;
     int fd;
     const char *app;           /* application that pays; empty: unknown */
+    struct nm_spark_cipher *cipher; /* NULL: what is sent is not encrypted */
     struct nm_writer out;      /* collected bytes */
-    size_t out_sent;
+    struct nm_writer wire;     /* encrypted bytes, if there is a cipher */
+    size_t sent;               /* bytes of the last of these two that are sent */
     struct nm_spark_part part; /* that is being sent */
     bool has_part;
     uint64_t at, paid_to;      /* next byte of the part's file, and the end of the bytes that are paid */
@@ -26,6 +28,9 @@ struct nm_spark_sender {
 void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app);
 void nm_spark_sender_done(struct nm_spark_sender *s);
 
+/* Encrypts all bytes after those that are collected. The cipher must exist as long as the sender. Returns 0 or
+ * -ENOMEM. */
+int nm_spark_sender_encrypt(struct nm_spark_sender *s, struct nm_spark_cipher *cipher);
 /* Pays for an answer before it is made: so many bytes are parsed, and at most two files are opened. Returns 0,
  * NM_SHUFFLE_E_WAIT, or -ECONNRESET if the application has ended. */
 int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes);

@@ -8,13 +8,14 @@
 #include "shuffle/connections.h"
 #include "shuffle/idle.h"
 #include "shuffle/pool.h"
-#include "spark/applications.h"
+#include "spark/auth.h"
 
 /* Bytes of all frames that are being received, and the part of them that connections without an application may use.
  * A frame is larger than a few KiB only if it asks for many blocks. */
 #define NM_SPARK_RECEIVED_MAX (UINT64_C(256) << 20)
 #define NM_SPARK_RECEIVED_UNKNOWN_MAX (UINT64_C(64) << 20)
 #define NM_SPARK_FRAME_MAX (UINT64_C(16) << 20)
+#define NM_SPARK_UNAUTHENTICATED_FRAME_MAX (UINT64_C(64) << 10)
 
 struct nm_spark_counters {
     /* numbers of accepted connections, of connections refused for lack of a slot, and of clients that
@@ -26,6 +27,7 @@ struct nm_spark_counters {
 
 struct nm_spark_service {
     struct nm_spark_applications *applications;
+    struct nm_spark_auth_settings auth;
     struct nm_shuffle_connections *connections;
     struct nm_shuffle_idle *idle;
     struct nm_shuffle_pool *pool;

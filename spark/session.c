@@ -20,9 +20,11 @@ struct turn {
     struct nm_spark_answer answer;
 };
 
-void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications)
+void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications,
+                           const struct nm_spark_auth_settings *settings)
 {
     *s = (struct nm_spark_session){.applications = applications};
+    nm_spark_auth_init(&s->auth, settings);
 }
 
 void nm_spark_session_done(struct nm_spark_session *s)
@@ -257,6 +259,24 @@ static int belong(struct nm_spark_session *s, struct nm_bytes app, const char **
     return nm_streq(id, s->application.id) ? 0 : -EPERM;
 }
 
+/* Handles a message of a client that is not yet authenticated. */
+static int authenticate(struct turn *t)
+{
+    struct nm_spark_session *s = t->session;
+    struct nm_writer w = {};
+    const char *why;
+    int r = nm_spark_auth_answer(&s->auth, s->applications, t->frame.body, &w, &t->answer.cipher, &why);
+
+    if (r == 0 && s->auth.state == NM_SPARK_AUTH_DONE &&
+        nm_spark_applications_find(s->applications, s->auth.app, &s->application) < 0)
+        r = -ECONNRESET; /* the application has just ended */
+    if (r == 0)
+        return reply(t, &w);
+    nm_writer_done(&w);
+    t->answer.closes = s->auth.state == NM_SPARK_AUTH_FAILED;
+    return r == -EACCES ? fail(t, why) : r;
+}
+
 static int answer_message(struct turn *t)
 {
     struct nm_spark_message m;
@@ -287,6 +307,8 @@ static int answer_push(struct turn *t)
 
 static int answer_frame(struct turn *t)
 {
+    if (!nm_spark_auth_is_done(&t->session->auth))
+        return t->frame.type == NM_SPARK_FRAME_RPC ? authenticate(t) : -EACCES;
     switch (t->frame.type) {
     case NM_SPARK_FRAME_CHUNK:
     case NM_SPARK_FRAME_STREAM: return answer_chunk(t);
@@ -304,8 +326,12 @@ int nm_spark_session_answer(struct nm_spark_session *s, struct nm_bytes frame, s
     struct turn t = {.session = s, .w = w, .answer.part.fd = -EBADF};
     int r = nm_spark_frame_parse(frame, &t.frame);
 
-    if (r < 0 || (r = answer_frame(&t)) < 0)
+    if (r == 0)
+        r = answer_frame(&t);
+    if (r < 0) {
+        nm_spark_cipher_free(t.answer.cipher);
         return r;
+    }
     *ret = t.answer;
     return 0;
 }

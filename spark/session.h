@@ -3,13 +3,14 @@
 
 /*
  * What a client has done on its connection, and the answers to its frames. A session belongs to one application: the
- * one that the first message names. It does not use the connection itself.
+ * one whose secret the client knows, or without authentication the one that the first message names. It does not use
+ * the connection itself.
  *
  * Data that is missing is a failure for the client, which then makes it again. If the server lacks something, the
  * connection must be closed instead, because the client retries.
  */
 
-#include "spark/applications.h"
+#include "spark/auth.h"
 #include "spark/frame.h"
 
 /* Bytes of an upload of push-based shuffle that are discarded, so that the client gets its refusal. Executors push
@@ -18,17 +19,21 @@
 
 struct nm_spark_session {
     struct nm_spark_applications *applications;
+    struct nm_spark_auth auth;
     struct nm_spark_application application; /* id is empty before the first message */
     struct nm_spark_streams streams;
 };
 
-void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications);
+void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications,
+                           const struct nm_spark_auth_settings *settings);
 void nm_spark_session_done(struct nm_spark_session *s);
 
 /* The answer to a frame. */
 struct nm_spark_answer {
     bool has_failed;            /* a block that was requested is missing */
     uint64_t skipped_bytes;     /* bytes after the frame that are not frames */
+    bool closes;                /* the connection must be closed after the answer */
+    struct nm_spark_cipher *cipher; /* for all bytes after the frame and the answer, which the caller frees; or NULL */
     struct nm_spark_part part;  /* follows the frame that was appended to the writer */
 };
 

@@ -50,8 +50,8 @@ yarn_fuzz = %D%/fuzz-yarn-asks %D%/fuzz-yarn-conf %D%/fuzz-yarn-context %D%/fuzz
 yarn_agent_fuzz = %D%/fuzz-hadoop-calls %D%/fuzz-hadoop-client
 # requests of reducers
 shuffle_fuzz = %D%/fuzz-shuffle-request
-# frames and messages of Spark's executors
-spark_fuzz = %D%/fuzz-spark-frame
+# frames, messages and authentication of Spark's executors
+spark_fuzz = %D%/fuzz-spark-auth %D%/fuzz-spark-frame
 # reports of nm-localizer, and stored files of the cache
 localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-reply
 # archives, the work of nm-localizer, and answers of HDFS name nodes

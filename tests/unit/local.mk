@@ -52,9 +52,9 @@ yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
-spark_tests = %D%/test-spark-applications %D%/test-spark-block %D%/test-spark-block-file \
+spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
 	%D%/test-spark-control %D%/test-spark-frame %D%/test-spark-message \
-	%D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
+	%D%/test-spark-sasl %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
@@ -114,7 +114,7 @@ $(unit_programs): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(
 $(unit_programs): private LDADD = $(filter-out $@.o,$(filter %.o,$^)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 	$(unit_system_libs)
 unit_system_libs = $(CMOCKA_LIBS) $(MHD_LIBS) $(EXPAT_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(PROTOBUF_C_LIBS) \
-	$(GSASL_LIBS) $(NETTLE_LIBS) $(NL_LIBS) $(CGROUP_LIBS) $(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) \
+	$(GSASL_LIBS) $(HOGWEED_LIBS) $(NETTLE_LIBS) $(NL_LIBS) $(CGROUP_LIBS) $(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) \
 	$(ZLIB_LIBS) -lm
 # x_y_wraps, below, lists the functions that the file x-y.c replaces with ld's --wrap.
 unit_wraps = $(addprefix -Wl$(comma)--wrap=,$(foreach o,$(filter %.o,$^),$($(subst -,_,$(basename $(notdir $(o))))_wraps)))
@@ -194,7 +194,7 @@ $(call fixture,sample-fixture,cgsample cgsample-kept pagewalk sampling-failures 
 $(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
-$(call fixture,spark-fixture,spark-applications spark-block-file spark-control spark-server spark-session)
+$(call fixture,spark-fixture,spark-applications spark-auth spark-block-file spark-control spark-server spark-session)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)

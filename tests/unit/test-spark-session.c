@@ -19,6 +19,7 @@
 static struct spark_fixture fixture;
 static struct nm_spark_applications *applications;
 static struct nm_spark_session session;
+static struct nm_spark_auth_settings settings;
 static struct nm_spark_answer answer;
 static struct nm_writer message, frame, sent;
 static unsigned n_open;
@@ -30,7 +31,7 @@ static int set_up(void **state)
     spark_fixture_map(&fixture, (const char *const[]){"first", "", "the third", NULL});
     assert_int_equal(nm_spark_applications_new(&fixture.locals, -EBADF, &applications), 0);
     assert_int_equal(nm_spark_applications_add(applications, &fixture.application, (struct nm_bytes){}, true), 0);
-    nm_spark_session_init(&session, applications);
+    nm_spark_session_init(&session, applications, &settings);
     answer.part.fd = -EBADF;
     n_open = open_descriptors();
     return 0;
