@@ -78,6 +78,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/resources.c %D%/launch/resources.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/aux-server.c %D%/launch/aux-server.h \
 	%D%/launch/shuffle-jobs.c %D%/launch/shuffle-jobs.h \
 	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
 	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \

@@ -4,280 +4,53 @@
 
 #include "yarn/launch/shuffle-service.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
-#include <syslog.h>
 
 #include "rpc/hadoop/token.h"
-#include "util/clock.h"
 #include "util/fileio.h"
-#include "util/parse.h"
+#include "yarn/launch/aux-server.h"
 #include "yarn/launch/shuffle-jobs.h"
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
-/* Time limit for opening the port at the start of nmd. It is needed because the nm-shuffle of the previous nmd may
- * still be exiting and hold the port. */
-#define BEGIN_USEC (5 * NM_USEC_PER_SEC)
-#define BEGIN_PAUSE_MSEC 100
-#define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
-#define RETRY_MAX_USEC (30 * NM_USEC_PER_SEC)
-#define WELL_USEC (60 * NM_USEC_PER_SEC) /* if a process has run for this time, the next start isn't delayed */
 #define DIRS_MAX 64
 #define MOST_CONNECTIONS 8192
-#define PORT_FILE "port"
-#define HELPER_NAME "shuffle"
-/* Intervals between two requests for figures: for a minute after a caller wanted the figures, and later. */
-#define COUNT_OFTEN_USEC (5 * NM_USEC_PER_SEC)
-#define COUNT_SELDOM_USEC (60 * NM_USEC_PER_SEC)
-#define COUNTS_OFTEN 12u
-#define NICE 10 /* nice value if nm-shuffle can't have its own CPU weight */
 
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
     struct nm_yarn_shuffle_jobs jobs;
-    struct nm_yarn_shuffle_process *process; /* NULL: nm-shuffle has exited, and the timer will start it again */
-    sd_event_source *timer;
-    uint64_t started_usec, retry_usec;
-    int program_fd;
-    uint16_t port; /* 0: use any free port */
-    bool is_listening, has_weight;
+    struct nm_yarn_aux_server *server;
+    char connections[48]; /* an option */
+    const char *options[NM_YARN_AUX_OPTIONS_MAX + 1];
     uint8_t metadata[4];
-    sd_event_source *count_timer;
-    unsigned counts_often; /* requests that are still made at the shorter interval */
-    bool is_counting; /* nm-shuffle hasn't answered the last request for figures yet */
-    struct nm_yarn_shuffle_figures figures, former; /* of this process, and of all processes before it */
 };
 
-nm_printf(3, 4) static void log_message(struct nm_yarn_shuffle *s, int level, const char *format, ...)
-{
-    char sentence[500];
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, ap);
-    va_end(ap);
-    if (s->params.report_cb)
-        s->params.report_cb(level, sentence);
-}
-
-/* ---- CPU weight --------------------------------------------------------------------------- */
-
-static void on_moved(int result, const char *message, void *userdata)
-{
-    struct nm_yarn_shuffle *s = userdata;
-    int r;
-
-    if (result >= 0 || result == -ESRCH || !s->process) /* on_ended() handles the end of the process */
-        return;
-    r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
-    log_message(s, LOG_WARNING, "can't move nm-shuffle to a cgroup of its own (%s); %s%s",
-                message ?: strerror(-result),
-                r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
-}
-
-/* Moves nm-shuffle to its own cgroup. This must happen when nm-shuffle is already listening. The address rules of
- * nmd.service (IPAddressAllow=) apply only to sockets that were made in the cgroup of nmd.service, and the listening
- * socket must be one of these. */
-static void move_to_cgroup(struct nm_yarn_shuffle *s)
-{
-    int r;
-
-    if (!s->has_weight)
-        return;
-    r = nm_manager_attach_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_moved, s);
-    if (r < 0)
-        on_moved(r, NULL, s);
-}
-
 /* ---- input of nm-shuffle ------------------------------------------------------------------ */
-
-/* Sends a line if a process is listening. If no process is listening or sending fails, on_listening() sends the job to
- * the next process: a process that can't be written to is killed and restarted. */
-static void send_line(struct nm_yarn_shuffle *s, const char *line)
-{
-    if (s->process && s->is_listening)
-        (void)nm_yarn_shuffle_process_send(s->process, line);
-}
 
 static void send_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job *job)
 {
     char line[NM_YARN_SHUFFLE_LINE_SIZE];
 
     nm_yarn_shuffle_add_line(job, line);
-    send_line(s, line);
+    nm_yarn_aux_server_send(s->server, line);
     explicit_bzero(line, sizeof line);
 }
 
-/* Sends all jobs to a new process. If a reducer connects before that, nm-shuffle refuses it, and the reducer
- * retries. */
+/* Sends all jobs to a new process. */
 static void on_listening(uint16_t port, void *userdata)
 {
     struct nm_yarn_shuffle *s = userdata;
     const struct nm_yarn_shuffle_job *j;
-    char text[16];
 
-    s->port = port;
-    s->is_listening = true;
     for (unsigned i = 0; i < sizeof s->metadata; i++)
         s->metadata[i] = (uint8_t)((uint32_t)port >> (24 - 8 * i));
-    (void)snprintf(text, sizeof text, "%u\n", port);
-    (void)nm_write_file_atomic_at(s->jobs.state_fd, PORT_FILE, text, 0600);
-    move_to_cgroup(s);
     TAILQ_FOREACH(j, &s->jobs.list, link)
         send_job(s, j);
 }
 
-static void on_refused(const char *error, void *userdata)
-{
-    log_message(userdata, LOG_WARNING, "nm-shuffle refused its input: %s", error);
-}
-
-/* ---- figures ------------------------------------------------------------------------------ */
-
-static void count(struct nm_yarn_shuffle *s)
-{
-    if (s->is_counting || !s->process || !s->is_listening)
-        return;
-    s->is_counting = true;
-    send_line(s, "{\"count\": {}}");
-}
-
-static void on_counted(const struct nm_yarn_shuffle_figures *figures, void *userdata)
-{
-    struct nm_yarn_shuffle *s = userdata;
-
-    s->figures = *figures;
-    s->is_counting = false;
-}
-
-static void count_later(struct nm_yarn_shuffle *s)
-{
-    (void)sd_event_source_set_time_relative(s->count_timer,
-                                            s->counts_often > 0 ? COUNT_OFTEN_USEC : COUNT_SELDOM_USEC);
-    (void)sd_event_source_set_enabled(s->count_timer, SD_EVENT_ONESHOT);
-}
-
-static int on_count(sd_event_source *source, uint64_t usec, void *userdata)
-{
-    struct nm_yarn_shuffle *s = userdata;
-
-    (void)source, (void)usec;
-    count(s);
-    s->counts_often -= s->counts_often > 0;
-    count_later(s);
-    return 0;
-}
-
 void nm_yarn_shuffle_get_figures(struct nm_yarn_shuffle *s, struct nm_yarn_shuffle_figures *ret)
 {
-    const bool is_seldom = s->counts_often == 0;
-
-    *ret = s->figures;
-    ret->outputs_ok += s->former.outputs_ok;
-    ret->outputs_failed += s->former.outputs_failed;
-    ret->sent_bytes += s->former.sent_bytes;
-    count(s);
-    s->counts_often = COUNTS_OFTEN;
-    if (is_seldom)
-        count_later(s);
-}
-
-/* Adds the figures of a process that has ended. What it has done since its last answer is lost. */
-static void keep_figures(struct nm_yarn_shuffle *s)
-{
-    s->former.outputs_ok += s->figures.outputs_ok;
-    s->former.outputs_failed += s->figures.outputs_failed;
-    s->former.sent_bytes += s->figures.sent_bytes;
-    s->figures = (struct nm_yarn_shuffle_figures){};
-    s->is_counting = false;
-}
-
-/* ---- process ------------------------------------------------------------------------------ */
-
-/* Returns the account for nm-shuffle: a dedicated account, or if it doesn't exist, an account that runs no containers.
- * Containers of the same account could send signals to nm-shuffle. */
-static const char *account(void)
-{
-    static const char *const names[] = {"nmd-shuffle", "daemon", "nobody"};
-
-    for (size_t i = 0; geteuid() == 0 && i < NM_ARRAY_SIZE(names); i++)
-        if (getpwnam(names[i]))
-            return names[i];
-    return NULL;
-}
-
-static void on_ended(const char *why, void *userdata);
-
-/* Starts nm-shuffle. The port must be the same at each start, because application masters have passed the port on to
- * the reducers of running jobs. */
-static int start(struct nm_yarn_shuffle *s)
-{
-    const struct nm_yarn_settings *settings = s->params.settings;
-    const int64_t max = settings->shuffle_max_connections > 0 ? settings->shuffle_max_connections : MOST_CONNECTIONS;
-    char listen[32], connections[48], user[64];
-    const char *argv[DIRS_MAX + 6], *name = account();
-    struct nm_yarn_shuffle_process_params p = {
-        .event = s->params.event,
-        .program_fd = s->program_fd,
-        .argv = argv,
-        .most_files = 5 * (uint64_t)max + 512 + 4096, /* NM_SHUFFLE_CONNECTION_FILES in shuffle/service.h */
-        .nice = s->has_weight ? 0 : NICE,
-        .listening = on_listening,
-        .refused = on_refused,
-        .counted = on_counted,
-        .ended = on_ended,
-        .userdata = s,
-    };
-    size_t n = 0;
-
-    (void)snprintf(listen, sizeof listen, "--listen=%" PRId64, s->port > 0 ? s->port : settings->shuffle_port);
-    (void)snprintf(connections, sizeof connections, "--max-connections=%" PRId64, max);
-    (void)snprintf(user, sizeof user, "--user=%s", name ?: "");
-    argv[n++] = "nm-shuffle";
-    argv[n++] = listen;
-    argv[n++] = connections;
-    if (!settings->shuffle_drops_cache)
-        argv[n++] = "--keep-page-cache";
-    if (name)
-        argv[n++] = user;
-    for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
-        argv[n++] = settings->local_dirs[i]; /* even bad directories, because their disks may recover */
-    argv[n] = NULL;
-    s->started_usec = nm_now_usec();
-    return nm_yarn_shuffle_process_new(&p, &s->process);
-}
-
-/* Schedules another start. The delay grows with each failure. The list of jobs is kept. */
-static void start_later(struct nm_yarn_shuffle *s)
-{
-    s->retry_usec = nm_now_usec() - s->started_usec >= WELL_USEC ? RETRY_MIN_USEC
-                                                                 : NM_MIN(2 * s->retry_usec, RETRY_MAX_USEC);
-    s->retry_usec = NM_MAX(s->retry_usec, RETRY_MIN_USEC);
-    (void)sd_event_source_set_time(s->timer, nm_now_usec() + s->retry_usec);
-    (void)sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
-}
-
-static void on_ended(const char *why, void *userdata)
-{
-    struct nm_yarn_shuffle *s = userdata;
-
-    s->process = nm_yarn_shuffle_process_free(s->process);
-    s->is_listening = false;
-    keep_figures(s);
-    start_later(s);
-    log_message(s, LOG_WARNING, "%s; restarting it", why);
-}
-
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
-{
-    struct nm_yarn_shuffle *s = userdata;
-
-    (void)source, (void)usec;
-    if (!s->process && start(s) < 0)
-        start_later(s);
-    return 0;
+    nm_yarn_aux_server_get_figures(s->server, ret);
 }
 
 /* ---- the service -------------------------------------------------------------------------- */
@@ -312,47 +85,7 @@ void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *appl
     if (nm_yarn_shuffle_jobs_remove(&s->jobs, application) < 0)
         return;
     nm_yarn_shuffle_remove_line(application, line);
-    send_line(s, line);
-}
-
-/* Reads the port that an earlier nmd used. It is used if the configuration sets no port. */
-static void read_port(struct nm_yarn_shuffle *s)
-{
-    char text[16];
-    uint64_t port;
-
-    if (s->params.settings->shuffle_port > 0 ||
-        nm_read_file_at(s->jobs.state_fd, PORT_FILE, text, sizeof text, NULL) < 0)
-        return;
-    text[strcspn(text, "\n")] = '\0';
-    if (nm_parse_u64(text, &port) >= 0 && port <= UINT16_MAX)
-        s->port = (uint16_t)port;
-}
-
-/* Starts nm-shuffle and waits until it is listening. This must happen before the first container starts, because the
- * answers to start requests contain the port. */
-static int begin(struct nm_yarn_shuffle *s, char **ret_message)
-{
-    const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};
-    const uint64_t end_usec = nm_now_usec() + BEGIN_USEC;
-    char why[300] = "it doesn't respond";
-    int r;
-
-    for (;;) { /* each attempt takes at least a tenth of a second */
-        r = start(s);
-        if (r < 0)
-            return nm_fail(ret_message, r, "can't start %s: %s", s->params.program, strerror(-r));
-        nm_yarn_shuffle_process_wait(s->process, nm_sub_u64(end_usec, nm_now_usec()));
-        if (s->is_listening)
-            return 0;
-        nm_yarn_shuffle_process_last(s->process, why, sizeof why);
-        s->process = nm_yarn_shuffle_process_free(s->process);
-        if (nm_now_usec() >= end_usec)
-            return nm_fail(ret_message, -EADDRINUSE, "nm-shuffle doesn't listen: %s", why);
-        if (s->params.settings->shuffle_port == 0)
-            s->port = 0; /* another process uses that port, so try any free port */
-        (void)nanosleep(&pause, NULL);
-    }
+    nm_yarn_aux_server_send(s->server, line);
 }
 
 static int open_state(struct nm_yarn_shuffle *s)
@@ -364,11 +97,6 @@ static int open_state(struct nm_yarn_shuffle *s)
         return -ENOMEM;
     r = nm_mkdir_p(path, 0700);
     return r < 0 ? r : nm_yarn_shuffle_jobs_open(path, &s->jobs);
-}
-
-static int refuse_program(const char *program, int r, char **ret_message)
-{
-    return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
 }
 
 bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s)
@@ -384,9 +112,49 @@ int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program,
     int r = RET_NERRNO(access(program, F_OK));
 
     if (r < 0)
-        return refuse_program(program, r, ret_message);
+        return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
     return nm_yarn_port_check("0.0.0.0", (uint16_t)s->shuffle_port, NM_YARN_SHUFFLE_PORT, NM_YARN_SHUFFLE_PORT,
                               may_be_ours, ret_message);
+}
+
+static int64_t max_connections(const struct nm_yarn_settings *settings)
+{
+    return settings->shuffle_max_connections > 0 ? settings->shuffle_max_connections : MOST_CONNECTIONS;
+}
+
+static void make_options(struct nm_yarn_shuffle *s)
+{
+    const struct nm_yarn_settings *settings = s->params.settings;
+    size_t n = 0;
+
+    (void)snprintf(s->connections, sizeof s->connections, "--max-connections=%" PRId64, max_connections(settings));
+    s->options[n++] = s->connections;
+    if (!settings->shuffle_drops_cache)
+        s->options[n++] = "--keep-page-cache";
+    for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
+        s->options[n++] = settings->local_dirs[i]; /* even bad directories, because their disks may recover */
+}
+
+static int make_server(struct nm_yarn_shuffle *s, char **ret_message)
+{
+    const struct nm_yarn_shuffle_params *p = &s->params;
+    const struct nm_yarn_aux_server_params params = {
+        .event = p->event,
+        .manager = p->manager,
+        .name = "nm-shuffle",
+        .helper = "shuffle",
+        .program = p->program,
+        .options = s->options,
+        .most_files = 5 * (uint64_t)max_connections(p->settings) + 512 + 4096, /* shuffle/service.h */
+        .port = p->settings->shuffle_port,
+        .state_fd = s->jobs.state_fd,
+        .report_cb = p->report_cb,
+        .listening = on_listening,
+        .userdata = s,
+    };
+    int r = nm_yarn_aux_server_new(&params, &s->server, ret_message);
+
+    return r < 0 ? r : nm_yarn_aux_server_begin(s->server, ret_message);
 }
 
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message)
@@ -399,26 +167,11 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     s->params = *params;
     TAILQ_INIT(&s->jobs.list);
     s->jobs.state_fd = -EBADF;
-    s->program_fd = RET_NERRNO(open(params->program, O_PATH | O_CLOEXEC));
-    if (s->program_fd < 0)
-        return refuse_program(params->program, s->program_fd, ret_message);
     r = open_state(s);
-    if (r >= 0)
-        r = sd_event_add_time(params->event, &s->timer, CLOCK_BOOTTIME, UINT64_MAX, 0, on_timer, s);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
-    if (r >= 0)
-        r = sd_event_add_time_relative(params->event, &s->count_timer, CLOCK_BOOTTIME, COUNT_SELDOM_USEC, 0, on_count,
-                                       s);
     if (r < 0)
         return r;
-    read_port(s);
-    s->has_weight = params->manager && nm_manager_can_attach_helper(params->manager);
-    if (!s->has_weight)
-        log_message(s, LOG_NOTICE, "nm-shuffle runs at nice 10, because this host has no CPU weights to rank it below "
-                    "guaranteed containers");
-    r = begin(s, ret_message);
-    if (r < 0)
+    make_options(s);
+    if ((r = make_server(s, ret_message)) < 0)
         return r;
     *ret = STEAL_PTR(s);
     return 0;
@@ -428,11 +181,8 @@ struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s)
 {
     if (!s)
         return NULL;
-    (void)nm_yarn_shuffle_process_free(s->process);
-    (void)sd_event_source_disable_unref(s->timer);
-    (void)sd_event_source_disable_unref(s->count_timer);
+    (void)nm_yarn_aux_server_free(s->server);
     nm_yarn_shuffle_jobs_done(&s->jobs);
-    (void)nm_close(s->program_fd);
     free(s);
     return NULL;
 }

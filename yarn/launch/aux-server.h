@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The process of an auxiliary service, which is started again whenever it ends. It is a program like nm-shuffle: it
+ * reads lines from its standard input, and reports that it is listening.
+ */
+
+#include "agent/upstream.h"
+#include "yarn/launch/shuffle-process.h"
+
+struct nm_yarn_aux_server;
+
+struct nm_yarn_aux_server_params {
+    sd_event *event;
+    struct nm_manager *manager; /* moves the process to its own cgroup; must outlive the server; NULL: no cgroups */
+    const char *name;           /* of the program, for messages */
+    const char *helper;         /* name of the cgroup */
+    const char *program;        /* the program's path */
+    const char *const *options; /* after --listen and --user, NULL-terminated; at most NM_YARN_AUX_OPTIONS_MAX */
+    uint64_t most_files;        /* limit of open files */
+    int64_t port;               /* 0: any free port, the same one at each start */
+    int state_fd;               /* directory with the file of the port; must outlive the server */
+    void (*report_cb)(int level, const char *sentence);
+    /* Called when a process is listening: the owner sends what the process must know. */
+    void (*listening)(uint16_t port, void *userdata);
+    void *userdata;
+};
+
+#define NM_YARN_AUX_OPTIONS_MAX 80u
+
+/* Creates the server without starting its process. The strings must outlive it. *ret_message: the reason for a failure,
+ * or NULL. */
+int nm_yarn_aux_server_new(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **ret,
+                           char **ret_message);
+/* Starts the process and waits until it is listening. This must happen before the first container starts, because the
+ * answers to start requests contain the port. */
+int nm_yarn_aux_server_begin(struct nm_yarn_aux_server *s, char **ret_message);
+struct nm_yarn_aux_server *nm_yarn_aux_server_free(struct nm_yarn_aux_server *s);
+NM_DEFINE_CLEANUP(struct nm_yarn_aux_server *, nm_yarn_aux_server_free)
+
+/* Sends a line if a process is listening. If no process is listening or sending fails, listening() is called for the
+ * next process: a process that can't be written to is killed and restarted. */
+void nm_yarn_aux_server_send(struct nm_yarn_aux_server *s, const char *line);
+
+/* Returns the figures since nmd was started, as the process last reported them. Requests new figures, which arrive
+ * later: the figures are up to a minute old, or five seconds if the function was called in the last minute. */
+void nm_yarn_aux_server_get_figures(struct nm_yarn_aux_server *s, struct nm_yarn_shuffle_figures *ret);
+
+/* Returns the account that runs such processes: a dedicated account, or if it doesn't exist, an account that runs no
+ * containers. Containers of the same account could send signals to them. NULL: the account of nmd. */
+const char *nm_yarn_aux_account(void);
