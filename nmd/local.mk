@@ -17,7 +17,7 @@ nmd_nmd_LDADD = $(daemon_libs)
 nmd_nmd_LDFLAGS = $(AM_LDFLAGS) $(PACKED_LDFLAGS)
 
 # nmd searches its own directory for the programs that it starts, so a build tree uses its own programs.
-started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-log-uploader nmd/nm-shuffle
+started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-log-uploader nmd/nm-shuffle nmd/nm-spark-shuffle
 noinst_DATA += $(started_by_nmd)
 CLEANFILES += $(started_by_nmd)
 nmd/nm-shim: nm-shim
@@ -28,3 +28,5 @@ nmd/nm-log-uploader: nm-log-uploader
 	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-log-uploader $@
 nmd/nm-shuffle: nm-shuffle
 	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-shuffle $@
+nmd/nm-spark-shuffle: nm-spark-shuffle
+	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-spark-shuffle $@

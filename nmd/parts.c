@@ -65,6 +65,7 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
         .localizer_program = nm_daemon_find_program("nm-localizer", buffers->localizer),
         .uploader_program = nm_daemon_find_program("nm-log-uploader", buffers->uploader),
         .shuffle_program = nm_daemon_find_program("nm-shuffle", buffers->shuffle),
+        .spark_program = nm_daemon_find_program("nm-spark-shuffle", buffers->spark),
         .shim_program = o->shim,
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,

@@ -57,7 +57,7 @@ struct nm_local_server_params nm_daemon_server_params(const struct nm_daemon_opt
 
 /* Buffers to which the parameters of nm_daemon_yarn_params() point. */
 struct nm_daemon_yarn_buffers {
-    char localizer[PATH_MAX], uploader[PATH_MAX], shuffle[PATH_MAX];
+    char localizer[PATH_MAX], uploader[PATH_MAX], shuffle[PATH_MAX], spark[PATH_MAX];
     struct sockaddr_storage http;
 };
 

@@ -80,8 +80,8 @@ static char *reply_figures(struct nm_spark_service *s)
 
     return nm_strdup_printf("{\"ok\": {\"open\": %u, \"connections\": %" PRIuFAST64 ", \"refused\": %" PRIuFAST64
                             ", \"slow\": %" PRIuFAST64 ", \"applications\": %u, \"executors\": %u, \"not_stored\": %"
-                            PRIu64 ", \"streams\": %" PRIuFAST64 ", \"blocks_ok\": %" PRIuFAST64
-                            ", \"blocks_failed\": %" PRIuFAST64 ", \"sent_bytes\": %" PRIuFAST64 "}}",
+                            PRIu64 ", \"streams\": %" PRIuFAST64 ", \"outputs_ok\": %" PRIuFAST64
+                            ", \"outputs_failed\": %" PRIuFAST64 ", \"sent_bytes\": %" PRIuFAST64 "}}",
                             nm_shuffle_connections_count(s->connections), atomic_load(&c->connections),
                             atomic_load(&c->refused), atomic_load(&c->slow), n.applications, n.executors, n.not_stored,
                             atomic_load(&c->streams), atomic_load(&c->blocks_ok), atomic_load(&c->blocks_failed),

@@ -7,7 +7,7 @@
  *   {"add": {"application": "application_1410901177871_0001", "user": "alice", "uid": 1000, "secret": "00a1...",
  *            "stored": true}}
  *   {"remove": {"application": "application_1410901177871_0001"}}
- *   {"count": {}}
+ *   {"count": {}}   in the answer, an output is a block, as nmd knows the figures of nm-shuffle by these names
  *
  * uid: the owner of the files (if all containers run as one user, the uid of that user); secret: the application's
  * secret in hexadecimal, empty without authentication; stored: false if the application asks that its executors are not

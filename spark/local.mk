@@ -1,5 +1,5 @@
 # spark/: nm-spark-shuffle, which serves the shuffle files of Spark's executors. All code except main() is a library, for the
-# tests. The program is not installed, because nmd does not start it yet.
+# tests.
 noinst_LIBRARIES += libnm-spark.a
 libnm_spark_a_SOURCES = \
 	%D%/applications.c %D%/applications.h \
@@ -28,6 +28,7 @@ libnm_spark_a_SOURCES = \
 	%D%/streams.c %D%/streams.h
 spark_libs = libnm-spark.a $(shuffle_libs) $(HOGWEED_LIBS)
 
-check_PROGRAMS += nm-spark-shuffle
+pkglibexec_PROGRAMS += nm-spark-shuffle
+dist_man_MANS += packaging/nm-spark-shuffle.8
 nm_spark_shuffle_SOURCES = %D%/nm-spark-shuffle.c
 nm_spark_shuffle_LDADD = $(spark_libs)

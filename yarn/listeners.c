@@ -10,6 +10,7 @@
 
 #include "util/error.h"
 #include "yarn/launch/shuffle-service.h"
+#include "yarn/launch/spark-service.h"
 #include "yarn/port.h"
 #include "yarn/proxy/proxy.h"
 
@@ -74,6 +75,8 @@ static void list(const struct nm_yarn_settings *s, const struct sockaddr_storage
     add(l, NM_YARN_ADDRESS, nm_yarn_bind_host(s), s->node.port, false);
     if (nm_yarn_shuffle_is_wanted(s))
         add(l, NM_YARN_SHUFFLE_PORT, "0.0.0.0", (uint16_t)s->shuffle_port, false);
+    if (nm_yarn_spark_is_wanted(s))
+        add(l, NM_YARN_SPARK_PORT, "0.0.0.0", (uint16_t)s->spark.port, false);
     if (s->proxy)
         add(l, NM_YARN_PROXY_ADDRESS, s->proxy_address.host, s->proxy_address.port, false);
     if (s->serves_web && s->web.port != nm_yarn_http_port(http))

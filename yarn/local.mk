@@ -82,6 +82,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/shuffle-jobs.c %D%/launch/shuffle-jobs.h \
 	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
 	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
+	%D%/launch/spark-service.c %D%/launch/spark-service.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/admin-env.c %D%/launch/variables.c %D%/launch/variables.h \
 	%D%/lend/lend.c %D%/lend/lend.h \

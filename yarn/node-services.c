@@ -78,6 +78,17 @@ static int make_shuffle(const struct nm_yarn_services_params *p, struct nm_yarn_
     return nm_yarn_shuffle_new(&params, &h->shuffle, ret_message);
 }
 
+static int make_spark(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
+{
+    const struct nm_yarn_spark_params params = {
+        .event = p->event, .manager = p->manager, .settings = p->settings, .program = p->spark_program,
+        .state_dir = p->state_dir, .report_cb = p->report_cb};
+
+    if (!nm_yarn_spark_is_wanted(p->settings))
+        return 0;
+    return nm_yarn_spark_new(&params, &h->spark, ret_message);
+}
+
 static int make_logs(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
 {
     const struct nm_yarn_logs_params params = {
@@ -94,7 +105,7 @@ static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_ser
 {
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
-        .shuffle = h->shuffle, .logs = h->logs,
+        .shuffle = h->shuffle, .spark = h->spark, .logs = h->logs,
         .state_dir = p->state_dir, .on_change = on_node_change, .no_room = on_no_room,
         .application_ended = on_application_ended, .userdata = h, .report_cb = p->report_cb};
     int r = nm_yarn_node_new(&params, &h->node);
@@ -159,6 +170,10 @@ int nm_yarn_services_check(const struct nm_yarn_services_params *p, bool may_be_
         r = nm_yarn_shuffle_check(s, p->shuffle_program, may_be_ours, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     }
+    if (r == 0 && nm_yarn_spark_is_wanted(s)) {
+        r = nm_yarn_spark_check(s, p->spark_program, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
     if (r == 0 && nm_yarn_logs_are_wanted(s)) {
         r = nm_yarn_logs_check(p->uploader_program, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
@@ -192,6 +207,8 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     if (r >= 0)
         r = make_shuffle(p, h, ret_message);
     if (r >= 0)
+        r = make_spark(p, h, ret_message);
+    if (r >= 0)
         r = make_logs(p, h, ret_message);
     if (r >= 0)
         r = make_node(p, h);
@@ -213,6 +230,7 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
     nm_yarn_proxy_free(h->proxy);
     nm_yarn_node_free(h->node);
     nm_yarn_logs_free(h->logs);
+    nm_yarn_spark_free(h->spark);
     nm_yarn_shuffle_free(h->shuffle);
     nm_yarn_launcher_free(h->launcher);
     nm_yarn_key_store_free(h->key_store);

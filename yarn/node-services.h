@@ -6,6 +6,7 @@
 
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
+#include "yarn/launch/spark-service.h"
 #include "yarn/logs/logs.h"
 #include "yarn/cm-protocol/key-store.h"
 #include "yarn/cm-protocol/keyring.h"
@@ -18,7 +19,8 @@ struct nm_yarn_services_params {
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_cluster_keys *keys; /* keys that an earlier nmd has saved are restored into `keys` */
-    const char *localizer_program, *uploader_program, *shuffle_program, *shim_program, *state_dir, *runtime_dir;
+    const char *localizer_program, *uploader_program, *shuffle_program, *spark_program, *shim_program;
+    const char *state_dir, *runtime_dir;
     void (*report_cb)(int level, const char *sentence);
     void (*on_change)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
     bool (*no_room)(void *userdata); /* same as in nm_yarn_node_params */
@@ -30,6 +32,7 @@ struct nm_yarn_services {
     struct nm_yarn_used *used;
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
+    struct nm_yarn_spark *spark;     /* NULL if the cluster doesn't use nm-spark-shuffle */
     struct nm_yarn_logs *logs;       /* NULL if the cluster doesn't aggregate logs */
     struct nm_yarn_node *node;
     struct nm_yarn_cm_server *cm_server;

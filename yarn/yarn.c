@@ -108,7 +108,8 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
 {
     const struct nm_yarn_services_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
                                                    .uploader_program = p->uploader_program,
-                                                   .shuffle_program = p->shuffle_program, .report_cb = p->report_cb};
+                                                   .shuffle_program = p->shuffle_program,
+                                                   .spark_program = p->spark_program, .report_cb = p->report_cb};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
     int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS,
@@ -137,7 +138,8 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     const struct nm_yarn_services_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .keys = &y->state.keys,
         .localizer_program = p->localizer_program, .uploader_program = p->uploader_program,
-        .shuffle_program = p->shuffle_program, .shim_program = p->shim_program, .state_dir = p->state_dir,
+        .shuffle_program = p->shuffle_program, .spark_program = p->spark_program, .shim_program = p->shim_program,
+        .state_dir = p->state_dir,
         .runtime_dir = p->runtime_dir, .report_cb = p->report_cb, .on_change = nm_yarn_step_on_change,
         .no_room = on_no_room,
         .userdata = y};

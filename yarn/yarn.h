@@ -22,8 +22,8 @@ struct nm_yarn_params {
     sd_event *event;
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
-    const char *localizer_program, *uploader_program, *shuffle_program, *shim_program; /* paths of nm-localizer,
-                                                                                          nm-log-uploader, ... */
+    /* paths of nm-localizer, nm-log-uploader, ... */
+    const char *localizer_program, *uploader_program, *shuffle_program, *spark_program, *shim_program;
     const char *state_dir, *runtime_dir;                            /* nmd's own directories */
     nm_yarn_report_t report_cb;
     const struct sockaddr_storage *http_address; /* address of nmd's own HTTP server; NULL if nmd has no HTTP server */

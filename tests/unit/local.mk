@@ -46,7 +46,7 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-lend-history %D%/test-yarn-lend-log %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
-	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
+	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-spark %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats \
 	%D%/test-yarn-rest %D%/test-yarn-web
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
@@ -94,7 +94,7 @@ $(local_tests) $(local_fuzz): $(call archives,local)
 $(openapi_tests): $(call archives,local) $(call archives,yarn)
 $(hadoop_tests) $(hadoop_fuzz): $(call archives,hadoop)
 $(yarn_tests) $(yarn_fuzz): $(call archives,yarn) | nm-localizer nm-shim
-$(yarn_agent_tests) $(yarn_agent_fuzz): $(call archives,yarn) $(call archives,agent) | nm-shim nm-localizer nm-shuffle
+$(yarn_agent_tests) $(yarn_agent_fuzz): $(call archives,yarn) $(call archives,agent) | nm-shim nm-localizer nm-shuffle nm-spark-shuffle
 $(yarn_local_tests): $(call archives,yarn) $(call archives,local) $(call archives,agent) | nm-shim
 $(shuffle_tests) $(shuffle_fuzz): $(call archives,shuffle)
 $(spark_tests) $(spark_fuzz): $(call archives,spark)

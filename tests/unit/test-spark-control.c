@@ -108,8 +108,8 @@ static void test_figures_are_counted(void **state)
     atomic_fetch_add(&service.count.sent_bytes, 5);
     assert_true(answers("{\"count\": {}}",
                         "{\"ok\": {\"open\": 0, \"connections\": 0, \"refused\": 0, \"slow\": 0, \"applications\": 1, "
-                        "\"executors\": 0, \"not_stored\": 0, \"streams\": 0, \"blocks_ok\": 0, \"blocks_failed\": 0, "
-                        "\"sent_bytes\": 5}}"));
+                        "\"executors\": 0, \"not_stored\": 0, \"streams\": 0, \"outputs_ok\": 0, "
+                        "\"outputs_failed\": 0, \"sent_bytes\": 5}}"));
 }
 
 /* Runs the program without main(), and returns its first line and its last one. */

@@ -9,6 +9,7 @@
 #define FIELD(field) .offset = offsetof(struct nm_yarn_settings, field)
 #define RANGE(low, high) .min = (low), .max = (high)
 #define HOUR_MSEC (3600 * INT64_C(1000))
+#define SPARK "spark."
 #define OVER_ALLOCATION "yarn.nodemanager.overallocation."
 #define HEALTH "yarn.nodemanager.health-checker."
 #define DISKS "yarn.nodemanager.disk-health-checker."
@@ -411,6 +412,20 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Port at which reducers fetch map outputs. 0: any free port."},
     {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),
      .meaning = "Maximum number of connections from reducers. 0: 8192."},
+    {SPARK "shuffle.service.port", NM_YARN_NUMBER, FIELD(spark.port), "7337", RANGE(0, 65535), .unlisted = true,
+     .meaning = "Port at which the auxiliary service spark_shuffle serves the shuffle files of Spark's executors. The "
+                "executors read this property from their own configuration. 0: any free port, for tests."},
+    {SPARK "authenticate", NM_YARN_BOOL, FIELD(spark.authenticates), "false", .unlisted = true,
+     .meaning = "Clients of spark_shuffle must know the secret of their application."},
+    {SPARK "network.crypto.enabled", NM_YARN_BOOL, FIELD(spark.has_crypto), "false", .unlisted = true,
+     .meaning = "Clients of spark_shuffle may use Spark's own handshake, which encrypts the connection with AES."},
+    {SPARK "network.crypto.saslFallback", NM_YARN_BOOL, FIELD(spark.falls_back), "true", .unlisted = true,
+     .meaning = "With spark.network.crypto.enabled, clients of spark_shuffle may use SASL, too."},
+    {SPARK "network.crypto.authEngineVersion", NM_YARN_NUMBER, FIELD(spark.crypto_version), "1", RANGE(1, 2),
+     .unlisted = true,
+     .meaning = "Version of Spark's own handshake. It is not negotiated: applications must have the same value."},
+    {SPARK "network.sasl.serverAlwaysEncrypt", NM_YARN_BOOL, FIELD(spark.must_encrypt), "false", .unlisted = true,
+     .meaning = "Clients of spark_shuffle that use SASL must encrypt their connections."},
     {"mapreduce.shuffle.manage.os.cache", NM_YARN_BOOL, FIELD(shuffle_drops_cache), "true", .unlisted = true,
      .meaning = "Map outputs that must be read from a disk are removed from the page cache after they are sent. "
                 "Outputs in the page cache stay there."},

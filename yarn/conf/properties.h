@@ -193,6 +193,10 @@ struct nm_yarn_settings {
     size_t n_resource_types;
     struct nm_yarn_gpu_settings gpus;
 
+    struct nm_yarn_spark_settings {
+        int64_t port, crypto_version;
+        bool authenticates, has_crypto, falls_back, must_encrypt;
+    } spark; /* the auxiliary service spark_shuffle */
     int64_t shuffle_port, shuffle_max_connections;
     bool shuffle_drops_cache;
 

@@ -41,11 +41,12 @@ static bool is_application(const char *name)
 
 /* Checks that a key has the format of print_hex(), because the contents of the file are sent to nm-shuffle
  * unchanged. */
-static bool is_key(const char *hex)
+static bool is_key(const struct nm_yarn_shuffle_jobs *jobs, const char *hex)
 {
     size_t size = strlen(hex);
 
-    return size > 0 && size % 2 == 0 && size <= 2 * NM_YARN_SHUFFLE_KEY_MAX && strspn(hex, "0123456789abcdef") == size;
+    return size % 2 == 0 && size >= 2 * jobs->key_min && size <= 2 * jobs->key_max &&
+           strspn(hex, "0123456789abcdef") == size;
 }
 
 static int insert(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter, uid_t uid,
@@ -59,6 +60,7 @@ static int insert(struct nm_yarn_shuffle_jobs *jobs, const char *application, co
     j->submitter = strdup(submitter);
     j->uid = uid;
     (void)snprintf(j->key, sizeof j->key, "%s", key);
+    j->is_stored = true;
     if (!j->application || !j->submitter) {
         free_job(j);
         return -ENOMEM;
@@ -97,7 +99,7 @@ static void load_one(struct nm_yarn_shuffle_jobs *jobs, const char *name)
     o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     explicit_bzero(text, sizeof text);
     if (json_unpack(o, "{s:s, s:I, s:s}", "submitter", &submitter, "uid", &uid, "key", &key) == 0 &&
-        nm_user_name_is_valid(submitter) && uid >= 0 && uid < UINT32_MAX && is_key(key))
+        nm_user_name_is_valid(submitter) && uid >= 0 && uid < UINT32_MAX && is_key(jobs, key))
         (void)insert(jobs, name, submitter, (uid_t)uid, key, &j);
     json_decref(o);
 }
@@ -147,22 +149,28 @@ static void print_hex(struct nm_bytes bytes, char *out)
     *out = '\0';
 }
 
-int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
-                             uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret)
+static bool is_same(const struct nm_yarn_shuffle_job *j, const struct nm_yarn_shuffle_grant *g, const char *hex)
 {
-    struct nm_yarn_shuffle_job *former = find(jobs, application), *j = former;
+    return nm_streq(j->submitter, g->submitter) && j->uid == g->uid && nm_streq(j->key, hex) &&
+           j->is_stored == g->is_stored;
+}
+
+int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const struct nm_yarn_shuffle_grant *grant,
+                             const struct nm_yarn_shuffle_job **ret)
+{
+    struct nm_yarn_shuffle_job *former = find(jobs, grant->application), *j = former;
     char hex[2 * NM_YARN_SHUFFLE_KEY_MAX + 1];
     int r;
 
-    if (!is_application(application) || !nm_user_name_is_valid(submitter) || key.size == 0 ||
-        key.size > NM_YARN_SHUFFLE_KEY_MAX)
+    if (!is_application(grant->application) || !nm_user_name_is_valid(grant->submitter) ||
+        grant->key.size < jobs->key_min || grant->key.size > jobs->key_max)
         return -EBADMSG;
-    print_hex(key, hex);
-    if (j && nm_streq(j->submitter, submitter) && j->uid == uid && nm_streq(j->key, hex)) {
+    print_hex(grant->key, hex);
+    if (j && is_same(j, grant, hex)) {
         *ret = j;
         return 1;
     }
-    r = insert(jobs, application, submitter, uid, hex, &j);
+    r = insert(jobs, grant->application, grant->submitter, grant->uid, hex, &j);
     explicit_bzero(hex, sizeof hex);
     if (r < 0)
         return r;
@@ -170,7 +178,11 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
         TAILQ_REMOVE(&jobs->list, former, link);
         free_job(former);
     }
-    (void)save(jobs, j); /* if saving fails, the job is served until nmd exits */
+    j->is_stored = grant->is_stored;
+    if (j->is_stored)
+        (void)save(jobs, j); /* if saving fails, the job is served until nmd exits */
+    else
+        (void)unlinkat(jobs->state_fd, j->application, 0);
     *ret = j;
     return 0;
 }

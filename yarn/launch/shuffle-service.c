@@ -15,6 +15,7 @@
 
 #define DIRS_MAX 64
 #define MOST_CONNECTIONS 8192
+#define KEY_MAX 64 /* nm-shuffle's limit for a key in bytes (shuffle/jobs.h) */
 
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
@@ -63,16 +64,18 @@ struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data)
 {
+    struct nm_yarn_shuffle_grant grant = {.application = application, .submitter = submitter, .is_stored = true};
     const struct nm_yarn_shuffle_job *job;
     struct nm_token token;
-    uid_t uid;
     gid_t gid;
     int r = nm_token_read(&data, &token);
 
     if (r >= 0)
-        r = nm_yarn_user_find(user, &uid, &gid);
-    if (r >= 0)
-        r = nm_yarn_shuffle_jobs_add(&s->jobs, application, submitter, uid, token.password, &job);
+        r = nm_yarn_user_find(user, &grant.uid, &gid);
+    if (r < 0)
+        return r;
+    grant.key = token.password;
+    r = nm_yarn_shuffle_jobs_add(&s->jobs, &grant, &job);
     if (r == 0)
         send_job(s, job);
     return r < 0 ? r : 0;
@@ -165,8 +168,8 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     if (!s)
         return -ENOMEM;
     s->params = *params;
+    s->jobs = (struct nm_yarn_shuffle_jobs){.state_fd = -EBADF, .key_min = 1, .key_max = KEY_MAX};
     TAILQ_INIT(&s->jobs.list);
-    s->jobs.state_fd = -EBADF;
     r = open_state(s);
     if (r < 0)
         return r;

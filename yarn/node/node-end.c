@@ -14,6 +14,7 @@
 #include "yarn/id-messages.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
+#include "yarn/launch/spark-service.h"
 #include "yarn/logs/logs.h"
 #include "yarn/node/exit-code.h"
 
@@ -151,6 +152,8 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
         nm_yarn_launcher_keep_view_acl(n->p.launcher, app->text, app->view_acl);
     if (n->p.shuffle)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
+    if (n->p.spark)
+        nm_yarn_spark_end_application(n->p.spark, app->text);
     if (n->p.logs)
         nm_yarn_logs_end_application(n->p.logs, &app->id);
     n->p.application_ended(&app->id, n->p.userdata);

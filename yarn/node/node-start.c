@@ -12,6 +12,7 @@
 #include "util/fault.h"
 #include "yarn/id-messages.h"
 #include "yarn/launch/shuffle-service.h"
+#include "yarn/launch/spark-service.h"
 #include "yarn/launch/user.h"
 
 /* the environment variable that names the runtime that a container requires */
@@ -21,12 +22,17 @@
 
 /* ---- refusals ----------------------------------------------------------------------------- */
 
+static bool has_service(const struct nm_yarn_node *n, const char *name)
+{
+    return (n->p.shuffle && nm_streq(name, NM_YARN_SHUFFLE)) || (n->p.spark && nm_streq(name, NM_YARN_SPARK));
+}
+
 static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
 {
     for (size_t k = 0; k < context->n_service_data; k++) {
         const char *name = context->service_data[k]->key ?: "";
 
-        if (!n->p.shuffle || !nm_streq(name, NM_YARN_SHUFFLE)) {
+        if (!has_service(n, name)) {
             nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_INVALID_AUX_SERVICE,
                              "The auxService:%.120s does not exist", name);
             return NM_YARN_REFUSED;
@@ -93,11 +99,17 @@ static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *cont
 static void give_service_data(struct nm_yarn_container *i)
 {
     const Yarn__LaunchContext *context = i->record->context;
+    const struct nm_yarn_node_params *p = &i->node->p;
 
-    for (size_t k = 0; k < context->n_service_data; k++)
-        (void)nm_yarn_shuffle_add(i->node->p.shuffle, i->app->submitter, i->record->user, i->app->text,
-                                  (struct nm_bytes){context->service_data[k]->value.data,
-                                                    context->service_data[k]->value.len});
+    for (size_t k = 0; k < context->n_service_data; k++) {
+        const Yarn__Data *d = context->service_data[k];
+        const struct nm_bytes data = {d->value.data, d->value.len};
+
+        if (nm_streq(d->key ?: "", NM_YARN_SPARK))
+            (void)nm_yarn_spark_add(p->spark, i->app->submitter, i->record->user, i->app->text, data);
+        else
+            (void)nm_yarn_shuffle_add(p->shuffle, i->app->submitter, i->record->user, i->app->text, data);
+    }
 }
 
 /* ---- submission --------------------------------------------------------------------------- */
