@@ -37,7 +37,7 @@ struct direct {
     bool use_libcgroup;
     bool has_slice_limits;
     struct nm_cgroup_limits slice_limits;
-    char *helper_path; /* the cgroup of the last placed helper, or NULL */
+    char *helper_paths[2]; /* the cgroups of the last placed helpers, or NULL */
 };
 
 static struct direct *direct_of(struct nm_cgroup_backend *b)
@@ -411,6 +411,17 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
     return remove_group(d, cg->name);
 }
 
+/* Keeps the path of a helper's cgroup, which is removed at the end. There are at most two helpers. */
+static void keep_path(struct direct *d, char *path)
+{
+    size_t i = 0;
+
+    while (i + 1 < NM_ARRAY_SIZE(d->helper_paths) && d->helper_paths[i] && !nm_streq(d->helper_paths[i], path))
+        i++;
+    free(d->helper_paths[i]);
+    d->helper_paths[i] = path;
+}
+
 /* Reuses the cgroup of an earlier nmd. The earlier helper may still be in the cgroup, with the same limits. */
 static int start_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret)
@@ -434,8 +445,7 @@ static int start_beside(struct direct *d, const char *scope, pid_t pid, const st
         (void)rmdir(path); /* fails while a process is in the cgroup */
         return r;
     }
-    free(d->helper_path);
-    d->helper_path = STEAL_PTR(path);
+    keep_path(d, STEAL_PTR(path));
     *ret = STEAL_PTR(cg);
     return 0;
 }
@@ -464,9 +474,11 @@ static void direct_free(struct nm_cgroup_backend *b)
     /* rmdir fails on a slice that is not empty, as intended. */
     if (b->slice_fd >= 0)
         (void)rmdir(b->slice_path);
-    if (d->helper_path)
-        (void)rmdir(d->helper_path);
-    free(d->helper_path);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(d->helper_paths); i++) {
+        if (d->helper_paths[i])
+            (void)rmdir(d->helper_paths[i]);
+        free(d->helper_paths[i]);
+    }
     free(d->root);
     nm_backend_done(b);
     free(d);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroup and CPU weight of nmd's helper process, nm-shuffle, which serves other hosts. In the cgroup of
- * nmd.service, the helper would have the weight of nmd. Since system.slice and the containers' slice have equal
- * weights, the helper could take half of the node's CPU from all containers together.
+ * The cgroups and CPU weights of nmd's helper processes, nm-shuffle and nm-spark-shuffle, which serve other hosts. In
+ * the cgroup of nmd.service, a helper would have the weight of nmd. Since system.slice and the containers' slice have
+ * equal weights, the helper could take half of the node's CPU from all containers together.
  *
  * The helper's cgroup is beside the slice and not in the slice, because the slice's memory.max is promised to
  * guaranteed containers. The helper's memory must not count against memory.max: the page cache that the kernel holds
@@ -19,13 +19,21 @@
 #include "agent/node/cgroups.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define MOST_MILLICORES UINT64_C(1000)
+#define HELPERS_MAX 2u
 
-struct nm_helper {
-    struct nm_cgroup *cg; /* NULL if there is no helper */
+/* A helper that was once attached. */
+struct one {
+    char name[32];        /* empty: unused */
+    struct nm_cgroup *cg; /* NULL if the helper does not run */
     nm_manager_placed_cb_t placed;
     void *userdata;
+};
+
+struct nm_helper {
+    struct one all[HELPERS_MAX];
 };
 
 struct nm_helper *nm_helper_new(void)
@@ -35,15 +43,24 @@ struct nm_helper *nm_helper_new(void)
 
 struct nm_helper *nm_helper_free(struct nm_helper *h)
 {
-    if (h)
-        nm_cgroup_free(h->cg);
+    for (size_t i = 0; h && i < HELPERS_MAX; i++)
+        nm_cgroup_free(h->all[i].cg);
     free(h);
     return NULL;
 }
 
 bool nm_helper_is_attached(const struct nm_helper *h)
 {
-    return h->cg;
+    return h->all[0].cg;
+}
+
+/* Returns the helper with this name, or an unused place for it, or NULL. */
+static struct one *find(struct nm_helper *h, const char *name)
+{
+    for (size_t i = 0; i < HELPERS_MAX; i++)
+        if (!*h->all[i].name || nm_streq(h->all[i].name, name))
+            return &h->all[i];
+    return NULL;
 }
 
 static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
@@ -60,13 +77,13 @@ static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
 
 static void on_placed(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
-    struct nm_manager *m = userdata;
+    struct one *one = userdata;
 
     if (cg) {
-        nm_cgroup_free(m->helper->cg);
-        m->helper->cg = cg;
+        nm_cgroup_free(one->cg);
+        one->cg = cg;
     }
-    m->helper->placed(result, message, m->helper->userdata);
+    one->placed(result, message, one->userdata);
 }
 
 bool nm_manager_can_attach_helper(const struct nm_manager *m)
@@ -78,21 +95,25 @@ int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, 
                              void *userdata)
 {
     const struct nm_cgroup_limits limits = limits_for(m);
+    struct one *one = find(m->helper, name);
 
     assert(name && pid > 1 && done);
     if (!nm_manager_can_attach_helper(m))
         return -EOPNOTSUPP;
-    m->helper->placed = done;
-    m->helper->userdata = userdata;
-    return m->backend->ops->attach_helper(m->backend, name, pid, &limits, on_placed, m);
+    assert(one && strlen(name) < sizeof one->name);
+    (void)strcpy(one->name, name);
+    one->placed = done;
+    one->userdata = userdata;
+    return m->backend->ops->attach_helper(m->backend, name, pid, &limits, on_placed, one);
 }
 
-/* Sets the weight of the helper again. A failure is ignored: either the helper has just ended, or systemd can't be
+/* Sets the weights of the helpers again. A failure is ignored: either a helper has just ended, or systemd can't be
  * reached. A restarted helper gets the current weight when nmd moves it into its cgroup. */
 void nm_helper_follow(struct nm_manager *m)
 {
     const struct nm_cgroup_limits limits = limits_for(m);
 
-    if (m->helper->cg)
-        (void)m->backend->ops->set_limits(m->backend, m->helper->cg, &limits, NULL, NULL);
+    for (size_t i = 0; i < HELPERS_MAX; i++)
+        if (m->helper->all[i].cg)
+            (void)m->backend->ops->set_limits(m->backend, m->helper->all[i].cg, &limits, NULL, NULL);
 }
