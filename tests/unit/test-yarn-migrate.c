@@ -332,7 +332,7 @@ static void test_the_json_has_each_entry_in_its_group(void **state)
     json_t *j;
 
     (void)state;
-    gather(SET(NM "aux-services", "spark_shuffle") SET(NM "bind-host", "::"), &r);
+    gather(SET(NM "aux-services", "spark2_shuffle") SET(NM "bind-host", "::"), &r);
     j = nm_migrate_to_json(dir, &r);
     assert_non_null(j);
     for (size_t i = 0; i < NM_ARRAY_SIZE(groups); i++) {

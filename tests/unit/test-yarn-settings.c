@@ -275,8 +275,8 @@ static void test_unsupported_values_are_refused(void **state)
         {"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer", 0, 0},
         {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* Hadoop uses its default for this value */
         {"dfs.client.https.need-auth", "true", 0, 0}, /* dfs.http.policy is HTTP_ONLY here */
-        {"yarn.nodemanager.aux-services", "mapreduce_shuffle", 0, 0},
-        {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", 0, 0},
+        {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark2_shuffle", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.resource-plugins", "", 0, 0},
         {"yarn.nodemanager.resource-plugins", "yarn.io/fpga", -EOPNOTSUPP, 0},

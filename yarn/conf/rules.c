@@ -59,6 +59,9 @@ struct rule {
 #define OWN_PROTOCOL "nmd supports only Hadoop's own RPC protocol, not protocols implemented by Java classes"
 #define NO_POLICY "nmd doesn't check access lists of services; clients are authenticated only by their tokens"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
+#define WITH_SERVICES .unless = {"yarn.nodemanager.aux-services", ""}
+#define SPARK_SERVICE "org.apache.spark.network.yarn.YarnShuffleService"
+#define NO_MERGE "org.apache.spark.network.shuffle.NoOpMergedShuffleFileManager"
 /* Prefixes of the names of access lists. Hadoop's NodeManager has several services with access lists
  * (NMPolicyProvider). nmd has the first of these services, and also the second if masters connect to their
  * ResourceManager through nmd. */
@@ -150,10 +153,18 @@ static const struct rule rules[] = {
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
      .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
      .why = "nmd starts containers itself and can't run an executor written in Java"},
-    {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle", .fatal = true,
+    {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle,spark_shuffle", .fatal = true,
      .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
      .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
+     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
+    {"spark.network.crypto.cipher", "AES/CTR/NoPadding", .allowed = "AES/CTR/NoPadding", .fatal = true,
+     .why = "nm-spark-shuffle encrypts connections only with AES/CTR/NoPadding", WITH_SERVICES},
+    {"spark.ssl.rpc.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nm-spark-shuffle serves shuffle files without TLS", WITH_SERVICES},
+    {"spark.shuffle.push.server.mergedShuffleFileManagerImpl", NO_MERGE, .allowed = NO_MERGE,
+     .why = "nm-spark-shuffle doesn't merge blocks; executors fetch the original blocks instead", WITH_SERVICES},
+    {"yarn.nodemanager.aux-services.spark_shuffle.class", SPARK_SERVICE, .allowed = SPARK_SERVICE, .fatal = true,
      .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {NM_YARN_PLUGINS, "", .allowed = NM_YARN_GPU, .fatal = true,
      .why = "nmd assigns GPUs to containers, but no other devices; it also counts resources of node-resources.xml"},

@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing suite sets and uses
 #
 # PySpark from PyPI, for suites that source core.sh with spark in jobs_of: in client mode, in cluster mode, and with dynamic
-# allocation. Dynamic allocation releases executors and requests new ones by tracking shuffles, because the nodes don't have
-# Spark's shuffle service.
+# allocation. Dynamic allocation releases executors and requests new ones by tracking shuffles. 56-spark-shuffle.sh runs another job
+# (spark_job) with Spark's shuffle service.
 
 # The users of the jobs may be unable to read the directory in which PySpark is installed.
 spark_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -34,7 +34,7 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
         --conf "spark.executor.extraJavaOptions=$small" --conf "spark.yarn.am.extraJavaOptions=$small" \
         --conf spark.yarn.submit.waitAppCompletion=true --conf spark.yarn.report.interval=300ms \
         --conf spark.yarn.scheduler.heartbeat.interval-ms=300 --conf spark.scheduler.maxRegisteredResourcesWaitingTime=5s \
-        --name "$name: 100% of \"it\"" "${options[@]}" "$shared/spark-job.py" "$spark_in/words" "$spark_in/$name" "$@" \
+        --name "$name: 100% of \"it\"" "${options[@]}" "$shared/${spark_job:-spark-job.py}" "$spark_in/words" "$spark_in/$name" "$@" \
         </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
     aside "$name"
