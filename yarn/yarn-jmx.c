@@ -23,7 +23,7 @@ struct figures {
     struct nm_status status;
     struct nm_yarn_node_figures node;
     struct nm_yarn_launcher_figures launcher;
-    struct nm_yarn_shuffle_figures shuffle;
+    struct nm_yarn_shuffle_figures shuffle, spark;
     struct nm_yarn_beans beans;
 };
 
@@ -83,12 +83,15 @@ static void collect(const struct nm_yarn *y, struct figures *f)
     nm_yarn_launcher_get_figures(s->launcher, &f->launcher);
     if (s->shuffle)
         nm_yarn_shuffle_get_figures(s->shuffle, &f->shuffle);
+    if (s->spark)
+        nm_yarn_spark_get_figures(s->spark, &f->spark);
     f->beans = (struct nm_yarn_beans){
         .host = y->host,
         .status = &f->status,
         .node = &f->node,
         .launcher = &f->launcher,
         .shuffle = s->shuffle ? &f->shuffle : NULL,
+        .spark = s->spark ? &f->spark : NULL,
         .realtime_usec = nm_realtime_usec(),
     };
     nm_yarn_get_size(y, &f->status, &f->beans.memory_mib, &vcores);

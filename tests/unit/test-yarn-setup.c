@@ -348,7 +348,7 @@ static void test_a_complete_setup_has_no_advice(void **state)
                        PROPERTY("yarn.nodemanager.opportunistic-containers-use-pause-for-preemption", "true")
                        PROPERTY("yarn.nodemanager.recovery.enabled", "true")
                        PROPERTY("yarn.nodemanager.recovery.supervised", "true")
-                       PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle")
+                       PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle,spark_shuffle")
                        PROPERTY("yarn.nodemanager.address", "node1:45454")
                        PROPERTY("yarn.resourcemanager.hostname", "rm"));
     w.allow[0] = "10.1.0.0/16";
@@ -358,7 +358,8 @@ static void test_a_complete_setup_has_no_advice(void **state)
     for (size_t i = 0; i < w.plan.n_advice; i++)
         assert_int_equal(w.plan.advice[i].subject, NM_SETUP_REMINDER);
     assert_true(advises(&w, "uid below 500"));
-    assert_true(advises(&w, "45454 (yarn.nodemanager.address), 8042 (pages), 13562 (shuffle)"));
+    assert_true(advises(&w, "45454 (yarn.nodemanager.address), 8042 (pages), 13562 (shuffle), "
+                             "7337 (shuffle of Spark)"));
     fixture_done(&w);
 }
 

@@ -85,7 +85,7 @@ static void test_the_number_of_properties_is_limited(void **state)
 static struct nm_status status;
 static struct nm_yarn_node_figures node;
 static struct nm_yarn_launcher_figures launcher;
-static struct nm_yarn_shuffle_figures shuffle;
+static struct nm_yarn_shuffle_figures shuffle, spark;
 static struct nm_yarn_beans all;
 
 static int set_up_beans(void **state)
@@ -106,8 +106,10 @@ static int set_up_beans(void **state)
     launcher = (struct nm_yarn_launcher_figures){.n_fetched = 1, .n_cached = 2, .fetched_bytes = 100, .n_bad_log = 1,
                                                  .local_use = 0.759};
     shuffle = (struct nm_yarn_shuffle_figures){.outputs_ok = 5, .sent_bytes = 1234, .connections = 1};
+    spark = (struct nm_yarn_shuffle_figures){.outputs_ok = 6, .sent_bytes = 99, .connections = 2};
     all = (struct nm_yarn_beans){.host = "node07", .memory_mib = 8192, .vcores = 8, .status = &status, .node = &node,
-                                 .launcher = &launcher, .shuffle = &shuffle, .realtime_usec = 3000000,
+                                 .launcher = &launcher, .shuffle = &shuffle, .spark = &spark,
+                                 .realtime_usec = 3000000,
                                  .process = {.pid = 5, .anonymous_bytes = 1 << 20, .log_warn = 4}};
     return 0;
 }
@@ -152,6 +154,8 @@ static void test_the_beans_have_nmds_figures(void **state)
     assert_members("Hadoop:service=NodeManager,name=ShuffleMetrics",
                    "{\"tag.Context\":\"mapred\",\"ShuffleOutputBytes\":1234,\"ShuffleOutputsFailed\":0,"
                    "\"ShuffleOutputsOK\":5,\"ShuffleConnections\":1}");
+    assert_members("Hadoop:service=NodeManager,name=sparkShuffleService",
+                   "{\"blockTransferRate_count\":6,\"blockTransferRateBytes_count\":99,\"numActiveConnections\":2}");
     assert_members(BEAN, "{\"tag.SessionId\":null,\"MemHeapUsedM\":1.0,\"MemHeapMaxM\":-1.0,\"GcCount\":0,"
                          "\"ThreadsRunnable\":1,\"LogWarn\":4}");
     assert_members("java.lang:type=Runtime", "{\"Name\":\"5@node07\",\"StartTime\":1000,\"Uptime\":2000}");
@@ -182,9 +186,9 @@ static void test_a_query_selects_beans(void **state)
     json_t *j = nm_yarn_beans_query(&all, "*:*");
 
     (void)state;
-    assert_int_equal(json_array_size(json_object_get(j, "beans")), 8);
+    assert_int_equal(json_array_size(json_object_get(j, "beans")), 9);
     assert_answer("HadoopBeans", j, NULL);
-    all.shuffle = NULL; /* the cluster doesn't use nm-shuffle */
+    all.shuffle = all.spark = NULL; /* the cluster uses neither nm-shuffle nor nm-spark-shuffle */
     j = nm_yarn_beans_query(&all, "Hadoop:service=NodeManager,name=*");
     assert_int_equal(json_array_size(json_object_get(j, "beans")), 3);
     json_decref(j);

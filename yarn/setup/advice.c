@@ -92,6 +92,8 @@ static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, 
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (pages)", (unsigned)s->web.port);
     if (has_service(s, "mapreduce_shuffle"))
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (shuffle)", (unsigned)s->shuffle_port);
+    if (has_service(s, "spark_shuffle"))
+        n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (shuffle of Spark)", (unsigned)s->spark.port);
     if (n > 0)
         remind(v, "If the host has a firewall, it must permit connections from the cluster to TCP port %s.",
                ports + 2);

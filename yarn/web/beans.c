@@ -168,6 +168,14 @@ static void fill_shuffle_metrics(struct bean *b, const struct nm_yarn_beans *f)
     put_count(b, "ShuffleConnections", f->shuffle->connections);
 }
 
+/* Those of Spark's metrics that nm-spark-shuffle counts. */
+static void fill_spark_metrics(struct bean *b, const struct nm_yarn_beans *f)
+{
+    put_count(b, "blockTransferRate_count", f->spark->outputs_ok);
+    put_count(b, "blockTransferRateBytes_count", f->spark->sent_bytes);
+    put_count(b, "numActiveConnections", f->spark->connections);
+}
+
 /* nmd's memory in the place of a JVM's: anonymous memory for the heap, mapped files for the memory outside of it. nmd
  * limits neither, for which a JVM shows -1. nmd has one thread, which runs while it makes this answer, and no
  * collector of garbage. */
@@ -260,6 +268,7 @@ static const struct {
     {SERVICE "NodeManagerMetrics", "NodeManagerMetrics", fill_node_manager_metrics},
     {SERVICE "JvmMetrics", "JvmMetrics", fill_jvm_metrics},
     {SERVICE "ShuffleMetrics", "ShuffleMetrics", fill_shuffle_metrics},
+    {SERVICE "sparkShuffleService", "sparkShuffleService", fill_spark_metrics},
     {SERVICE "NodeManager", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", fill_node_manager},
     {"java.lang:type=Memory", "sun.management.MemoryImpl", fill_memory},
     {"java.lang:type=Threading", "sun.management.ThreadImpl", fill_threading},
@@ -283,7 +292,9 @@ static json_t *make(const struct nm_yarn_beans *f, size_t i)
 
 static bool is_wanted(const struct nm_yarn_beans *f, size_t i, const char *pattern)
 {
-    return (beans[i].fill != fill_shuffle_metrics || f->shuffle) && nm_yarn_object_name_matches(pattern, beans[i].name);
+    if ((beans[i].fill == fill_shuffle_metrics && !f->shuffle) || (beans[i].fill == fill_spark_metrics && !f->spark))
+        return false;
+    return nm_yarn_object_name_matches(pattern, beans[i].name);
 }
 
 static json_t *finish(json_t *list, bool failed)
