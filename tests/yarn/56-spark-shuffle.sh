@@ -43,7 +43,15 @@ proceed() { # NAME
     is "$1: no map has run again" "$(result "$1")" 'groups 100 maps 6 the same again True'
     check "$1: the service forgets the application" wait_until 30 is_forgotten
 }
+# Each of the five reduce tasks fetches blocks of other executors after all executors were released.
+proceed_over_the_network() { # NAME
+    proceed "$1"
+    check "$1: the service has sent blocks" wait_until 30 has_sent 5 || diag "blocks: $(figure blockTransferRate_count)"
+}
 is_forgotten() { [ -z "$(stored)" ]; }
+# Figures of the service are up to a minute old, and newer ones arrive soon after a request.
+figure() { curl -sSf "http://node01:7103/jmx?qry=Hadoop:service=NodeManager,name=sparkShuffleService" | jq ".beans[0].$1"; } # NAME
+has_sent() { [ "$(figure blockTransferRate_count)" -ge "$1" ]; } # BLOCKS
 
 over_the_network=spark.shuffle.readHostLocalDisk=false
 without_authentication() {
@@ -54,7 +62,7 @@ without_authentication() {
     former=$(servers)
     kill -KILL "$former"
     check 'a killed service is started again' wait_until 20 server_is_new "$former"
-    proceed plain
+    proceed_over_the_network plain
     need 'another job shuffles its data' begin local-disk
     end_process "${nmd_nodes[1]}" KILL
     need 'nmd is killed, and starts again' start_node
@@ -68,7 +76,7 @@ with_authentication() { # NAME NODE-OPTION... -- JOB-OPTION...
     nmd_node_stop 1
     need "$name: a node with the service joins" start_node spark.authenticate=true "${options[@]}"
     need "$name: a job shuffles its data" begin "$name" "$over_the_network" spark.authenticate=true "$@"
-    proceed "$name"
+    proceed_over_the_network "$name"
 }
 
 need 'a cluster can be configured' jobs_configure "yarn.nodemanager.aux-services=mapreduce_shuffle,spark_shuffle" \
