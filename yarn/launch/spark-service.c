@@ -18,7 +18,8 @@
 #include "yarn/port.h"
 
 #define DIRS_MAX 64
-#define CONNECTIONS_MAX 4096u
+/* An executor keeps one connection to each node, and one application may have three eighths of all connections. */
+#define CONNECTIONS_MAX 8192u
 #define LINE_SIZE 1024
 #define RECOVERY_DISABLED "spark.yarn.shuffle.server.recovery.disabled"
 #define EXECUTORS "executors" /* directory of the process, beside the files of the applications */
@@ -29,7 +30,7 @@ struct nm_yarn_spark {
     struct nm_yarn_aux_server *server;
     int executors_fd;
     char *state_option;
-    char version_option[32];
+    char version_option[32], connections_option[32];
     const char *options[NM_YARN_AUX_OPTIONS_MAX + 1];
 };
 
@@ -170,7 +171,9 @@ static void make_options(struct nm_yarn_spark *s)
     size_t n = 0;
 
     (void)snprintf(s->version_option, sizeof s->version_option, "--crypto-version=%" PRId64, spark->crypto_version);
+    (void)snprintf(s->connections_option, sizeof s->connections_option, "--max-connections=%u", CONNECTIONS_MAX);
     s->options[n++] = s->state_option;
+    s->options[n++] = s->connections_option;
     s->options[n++] = s->version_option;
     if (spark->authenticates)
         s->options[n++] = "--authenticate";
@@ -194,7 +197,7 @@ static int make_server(struct nm_yarn_spark *s, char **ret_message)
         .helper = "spark",
         .program = p->program,
         .options = s->options,
-        .most_files = 6 * (uint64_t)CONNECTIONS_MAX + 1024, /* a connection has its socket and the files of a block */
+        .most_files = 5 * (uint64_t)CONNECTIONS_MAX + 1024, /* a connection has its socket and the files of a block */
         .port = p->settings->spark.port,
         .state_fd = s->jobs.state_fd,
         .report_cb = p->report_cb,
