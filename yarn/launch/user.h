@@ -22,12 +22,12 @@
 #include "yarn/conf/properties.h"
 
 /* Compiles user-pattern. It matches as in Java. *ret is NULL if the pattern is the default, which matches all valid
- * names: a pattern makes 250 KiB of the library for regular expressions resident. -EINVAL and *ret_message: the pattern is not a regular expression, or
- * uses a construct of java.util.regex that nmd doesn't implement. */
+ * names: a pattern makes 250 KiB of the library for regular expressions resident. -EINVAL and *ret_message: the pattern
+ * is not a regular expression, or uses a construct of java.util.regex that nmd doesn't implement. */
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message);
 
-/* Chooses the user. pattern: see nm_yarn_user_compile(). nmd_uid: the user that nmd runs as. The caller frees *ret. -EINVAL: no user is allowed;
- * *ret_message is a text for the application. */
+/* Chooses the user. pattern: see nm_yarn_user_compile(). nmd_uid: the user that nmd runs as. The caller frees *ret.
+ * -EINVAL: no user is allowed; *ret_message is a text for the application. */
 int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pattern, uid_t nmd_uid,
                         const char *submitter, char **ret, char **ret_message);
 

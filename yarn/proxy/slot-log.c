@@ -138,7 +138,7 @@ static size_t ring_bytes(const struct nm_yarn_slot_type *type)
 int nm_yarn_slot_log_new(int dir_fd, const struct nm_yarn_slot_type *type, struct nm_yarn_slot_log **ret)
 {
     struct nm_yarn_slot_log *l = calloc(1, sizeof *l);
-    /* a mapping, so that only pages with entries are resident; calloc() may clear all pages, as with the ring of events */
+    /* Use a mapping, so that only pages with entries are resident. calloc() could reuse freed memory and clear it. */
     uint8_t *ring = mmap(NULL, ring_bytes(type), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int fd;
 
