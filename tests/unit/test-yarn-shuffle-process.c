@@ -401,9 +401,26 @@ static void test_a_failed_exec_of_nm_shuffle_is_reported(void **state)
 
 /* ---- jobs --------------------------------------------------------------------------------- */
 
+#define KEY_MAX 64
+
+static int try_open_jobs(const char *state_dir, struct nm_yarn_shuffle_jobs *ret)
+{
+    *ret = (struct nm_yarn_shuffle_jobs){.state_fd = -EBADF, .key_min = 1, .key_max = KEY_MAX};
+    return nm_yarn_shuffle_jobs_open(state_dir, ret);
+}
+
 static void open_jobs(struct fixture *w, struct nm_yarn_shuffle_jobs *ret)
 {
-    assert_int_equal(nm_yarn_shuffle_jobs_open(w->root, ret), 0);
+    assert_int_equal(try_open_jobs(w->root, ret), 0);
+}
+
+static int add_job(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter, uid_t uid,
+                   struct nm_bytes key, const struct nm_yarn_shuffle_job **ret)
+{
+    const struct nm_yarn_shuffle_grant grant = {
+        .application = application, .submitter = submitter, .uid = uid, .key = key, .is_stored = true};
+
+    return nm_yarn_shuffle_jobs_add(jobs, &grant, ret);
 }
 
 #define GOOD "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0aff\"}"
@@ -443,14 +460,14 @@ static void test_a_damaged_job_file_is_ignored(void **state)
     open_jobs(w, &jobs);
     assert_true(TAILQ_EMPTY(&jobs.list));
     nm_yarn_shuffle_jobs_done(&jobs);
-    assert_int_equal(nm_yarn_shuffle_jobs_open("/no/such/directory", &jobs), -ENOENT);
+    assert_int_equal(try_open_jobs("/no/such/directory", &jobs), -ENOENT);
 }
 
 static void read_with_failures(void *userdata)
 {
     struct nm_yarn_shuffle_jobs jobs;
     struct fixture *w = userdata;
-    int r = nm_yarn_shuffle_jobs_open(w->root, &jobs);
+    int r = try_open_jobs(w->root, &jobs);
 
     assert_true(r == 0 || r == -EIO || r == -EMFILE);
     if (r == 0 && !TAILQ_EMPTY(&jobs.list))
@@ -483,7 +500,7 @@ static int change(void *userdata)
 {
     struct adding *a = userdata;
     const struct nm_yarn_shuffle_job *job = NULL;
-    int r = nm_yarn_shuffle_jobs_add(&a->jobs, APPLICATION, "alice", 7, nm_bytes_of("new"), &job);
+    int r = add_job(&a->jobs, APPLICATION, "alice", 7, nm_bytes_of("new"), &job);
 
     if (r < 0) {
         assert_null(job);
@@ -506,13 +523,13 @@ static void test_a_job_file_is_kept_if_its_new_key_can_not_be_saved(void **state
     struct stat st;
 
     open_jobs(w, &a.jobs);
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, "job_1", "alice", 7, nm_bytes_of("old"), &a.job), -EBADMSG);
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "a b", 7, nm_bytes_of("old"), &a.job), -EBADMSG);
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "alice", 7, nm_bytes_of(""), &a.job), -EBADMSG);
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "alice", 7,
-                                              (struct nm_bytes){(const uint8_t *)line, 65}, &a.job), -EBADMSG);
+    assert_int_equal(add_job(&a.jobs, "job_1", "alice", 7, nm_bytes_of("old"), &a.job), -EBADMSG);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "a b", 7, nm_bytes_of("old"), &a.job), -EBADMSG);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "alice", 7, nm_bytes_of(""), &a.job), -EBADMSG);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "alice", 7, (struct nm_bytes){(const uint8_t *)line, KEY_MAX + 1},
+                             &a.job), -EBADMSG);
     assert_true(TAILQ_EMPTY(&a.jobs.list));
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "alice", 7, nm_bytes_of("old"), &a.job), 0);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "alice", 7, nm_bytes_of("old"), &a.job), 0);
     nm_yarn_shuffle_add_line(a.job, line);
     assert_string_equal(line, "{\"add\": {\"job\": \"job_1700000000000_0001\", \"user\": \"alice\", \"uid\": 7, "
                               "\"key\": \"6f6c64\"}}");
@@ -521,9 +538,9 @@ static void test_a_job_file_is_kept_if_its_new_key_can_not_be_saved(void **state
         assert_int_equal(change(&a), -ENOMEM);
         assert_true(fail_stop());
     }
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "bob", 7, nm_bytes_of("old"), &a.job), 0);
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "bob", 8, nm_bytes_of("old"), &a.job), 0);
-    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "bob", 8, nm_bytes_of("old"), &a.job), 1);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "bob", 7, nm_bytes_of("old"), &a.job), 0);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "bob", 8, nm_bytes_of("old"), &a.job), 0);
+    assert_int_equal(add_job(&a.jobs, APPLICATION, "bob", 8, nm_bytes_of("old"), &a.job), 1);
     assert_int_equal(change(&a), 0);
     assert_int_equal(fstatat(w->fd, APPLICATION, &st, 0), 0);
     assert_int_equal(nm_yarn_shuffle_jobs_remove(&a.jobs, APPLICATION), 0);
@@ -537,7 +554,7 @@ static void add_with_failures(void *userdata)
     const struct nm_yarn_shuffle_job *job;
     struct nm_yarn_shuffle_jobs *jobs = userdata;
 
-    assert_int_equal(nm_yarn_shuffle_jobs_add(jobs, APPLICATION, "alice", 7, nm_bytes_of("old"), &job), 0);
+    assert_int_equal(add_job(jobs, APPLICATION, "alice", 7, nm_bytes_of("old"), &job), 0);
     assert_ptr_equal(TAILQ_FIRST(&jobs->list), job);
     assert_int_equal(nm_yarn_shuffle_jobs_remove(jobs, APPLICATION), 0);
     assert_true(TAILQ_EMPTY(&jobs->list));
