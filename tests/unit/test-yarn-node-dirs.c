@@ -13,10 +13,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -340,7 +342,8 @@ static void test_a_directory_that_appears_later_is_locked_and_reported_once(void
                       strstr(last_message, "waiting 2 s") && strstr(last_message, late) ? 0 : 1);
     assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
     assert_int_equal(t.n, 0);
-    /* A directory may also be replaced by a mount, or be moved. */
+    /* A directory may also be replaced by a mount, or be moved. One on the disk of "/" isn't made again. */
+    free(STEAL_PTR(dirs.all[1].mount));
     assert_int_equal(rename(late, path_in(w, "away")), 0);
     assert_int_equal(check_now(&dirs, &t), 1);
     assert_false(t.is_good);
@@ -350,6 +353,45 @@ static void test_a_directory_that_appears_later_is_locked_and_reported_once(void
     assert_int_equal(check_now(&dirs, &t), 1);
     assert_true(t.is_good);
     nm_yarn_dirs_done(&dirs);
+}
+
+/* The new disk is mounted at the place of the old one and is empty: as with Hadoop, the directories below that place
+ * are made there. Without a disk, they aren't. */
+static void test_directories_below_the_place_of_a_new_disk_are_made(void **state)
+{
+    const struct nm_yarn_settings s = {.checks_disks = true};
+    struct fixture *w = *state;
+    char disk[PATH_MAX], own[PATH_MAX + 20], other[PATH_MAX], *names[] = {own, other, NULL};
+    struct nm_yarn_dirs dirs;
+    struct report t;
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip(); /* only root can mount the disks of the test */
+    (void)strcpy(disk, path_in(w, "disk"));
+    (void)strcpy(other, path_in(w, "other"));
+    (void)snprintf(own, sizeof own, "%s/yarn/local", disk);
+    assert_int_equal(mkdir(disk, 0755), 0);
+    assert_int_equal(mount("old", disk, "tmpfs", 0, "size=1m,mode=0755"), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, true, &dirs, NULL), 0);
+    assert_int_equal(check_now(&dirs, &t), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mount("old", disk, "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+        assert_int_equal(check_now(&dirs, &t), 1);
+        assert_string_equal(t.why, "its file system is read-only");
+        assert_int_equal(umount2(disk, 0), 0);
+        if (i == 0) { /* the second time the disk is replaced between two checks */
+            assert_int_equal(check_now(&dirs, &t), 0);
+            assert_string_equal(dirs.all[0].why, "its disk isn't mounted");
+            assert_int_equal(rmdir(disk), 0); /* it is empty */
+            assert_int_equal(mkdir(disk, 0755), 0);
+        }
+        assert_int_equal(mount("new", disk, "tmpfs", 0, "size=1m,mode=0755"), 0);
+        assert_int_equal(check_now(&dirs, &t), 1);
+        assert_true(t.is_good);
+        assert_int_equal(access(own, F_OK), 0);
+    }
+    nm_yarn_dirs_done(&dirs);
+    assert_int_equal(umount2(disk, MNT_DETACH), 0);
 }
 
 static void claim_with_failures(void *userdata)
@@ -393,6 +435,7 @@ int main(void)
         TEST(test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error),
         TEST(test_a_disk_that_fails_later_is_reported_as_bad),
         TEST(test_a_directory_that_appears_later_is_locked_and_reported_once),
+        TEST(test_directories_below_the_place_of_a_new_disk_are_made),
         TEST(test_if_a_directory_can_not_be_claimed_its_path_is_unchanged),
     };
 

@@ -103,16 +103,24 @@ static int find_mount(int fd, char **ret)
     return r > 0 && !*ret ? -ENOMEM : 0;
 }
 
-/* Opens a directory. A directory that was open before isn't made again, nor used on the disk of its mount point while
- * its own disk isn't mounted: containers would fill that disk, often the one of "/". If the directory can't be opened,
- * returns 0, because its disk may have failed while other directories are usable. Returns -ENOMEM without memory,
- * because otherwise nmd would run without that disk. */
+/* Makes a missing directory. A directory that was open before isn't made on the disk of its mount point while its own
+ * disk isn't mounted: containers would fill that disk, often the one of "/". Its own disk may be a new one, without the
+ * directory. */
+static int make_missing(const struct nm_yarn_dir *d)
+{
+    int r = d->mount ? is_mount(d->mount) : d->ino == 0;
+
+    if (r == 0 && d->mount)
+        return -ENOMEDIUM;
+    return r > 0 ? make(d->name) : r;
+}
+
+/* Opens a directory. If it can't be opened, returns 0, because its disk may have failed while other directories are
+ * usable. Returns -ENOMEM without memory, because otherwise nmd would run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
-    int r = d->ino == 0 ? make(d->name) : d->mount ? is_mount(d->mount) : 1;
+    int r = make_missing(d);
 
-    if (r == 0 && d->ino != 0)
-        r = -ENOMEDIUM;
     if (r >= 0)
         r = open_private(d->name, &d->fd);
     if (r < 0)
