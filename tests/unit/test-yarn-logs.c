@@ -121,6 +121,26 @@ static void test_unsupported_log_aggregation_is_refused(void **state)
     }
 }
 
+static void test_all_reasons_why_logs_can_not_be_uploaded_are_reported(void **state)
+{
+    static const char *const parts[] = {"'org.example.X': nmd can't run", "nmd uploads logs only to HDFS",
+                                        "without compression", "must be the name of a group"};
+    struct nm_yarn_settings *s = NULL;
+    char *message = NULL;
+    unsigned warnings;
+
+    (void)state;
+    assert_true(read_with("yarn.log-aggregation-enable",
+                          "true" LOGS("nodemanager.remote-app-log-dir", "s3a://b/logs")
+                          LOGS("log-aggregation.file-controller.TFile.class", "org.example.X")
+                          LOGS("nodemanager.log-aggregation.compression-type", "gz")
+                          LOGS("nodemanager.remote-app-log-dir.groupname", "a b"), &s, &message, &warnings) < 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++)
+        if (!message || !strstr(message, parts[i]))
+            fail_msg("%s: %s", parts[i], message ?: "no message");
+    free(message);
+}
+
 static void test_nothing_is_checked_without_log_aggregation(void **state)
 {
     struct nm_yarn_settings *s;
@@ -613,6 +633,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_log_aggregation_is_derived),
         cmocka_unit_test(test_unsupported_log_aggregation_is_refused),
+        cmocka_unit_test(test_all_reasons_why_logs_can_not_be_uploaded_are_reported),
         cmocka_unit_test(test_nothing_is_checked_without_log_aggregation),
         cmocka_unit_test(test_a_context_is_read),
         cmocka_unit_test(test_an_invalid_context_is_refused),

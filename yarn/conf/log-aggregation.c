@@ -208,22 +208,42 @@ static int check_owner(const struct nm_yarn_log_settings *logs, char **ret_messa
     return 0;
 }
 
-int nm_yarn_log_aggregation_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+/* Reads what depends on the format. */
+static int read_format(const struct nm_yarn_conf *c, struct nm_yarn_log_settings *logs, struct nm_refusals *refusals)
+{
+    const char *format = logs->formats ? logs->formats[0] : NULL;
+    char *message = NULL;
+    int r = check_format(format, &message);
+
+    if (r < 0)
+        return nm_refusals_add(refusals, r, message);
+    r = read_class(c, format, &logs->is_indexed, &message);
+    r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    if (r < 0)
+        return r;
+    r = read_suffix(c, format, logs, &message);
+    return nm_refusals_add(refusals, r, message);
+}
+
+int nm_yarn_log_aggregation_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
+                                 struct nm_refusals *refusals)
 {
     struct nm_yarn_log_settings *logs = &s->logs;
-    const char *format = logs->formats ? logs->formats[0] : NULL;
+    char *message = NULL;
     int r;
 
     if (!logs->enabled)
         return 0;
     if (logs->roll_sec > 0)
         logs->roll_usec = (uint64_t)NM_MAX(logs->roll_sec, logs->roll_min_sec) * NM_USEC_PER_SEC;
-    r = check_format(format, ret_message);
-    if (r == 0)
-        r = read_class(c, format, &logs->is_indexed, ret_message);
-    if (r == 0)
-        r = read_remote(c, format, s, ret_message);
-    if (r == 0)
-        r = read_suffix(c, format, logs, ret_message);
-    return r < 0 ? r : check_owner(logs, ret_message);
+    r = read_format(c, logs, refusals);
+    if (r == 0) {
+        r = read_remote(c, logs->formats && logs->formats[0] ? logs->formats[0] : "", s, &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
+    if (r == 0) {
+        r = check_owner(logs, &message);
+        r = nm_refusals_add(refusals, r, message);
+    }
+    return r;
 }

@@ -156,8 +156,10 @@ bool nm_authority_read_uri(const char *uri, const char *scheme, struct nm_author
  */
 
 /* Fills in the derived fields of s->logs if logs are aggregated. Must be called after the table's properties and
- * s->default_fs were read. -EOPNOTSUPP, -EINVAL and *ret_message: nmd can't upload logs in this way. */
-int nm_yarn_log_aggregation_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message);
+ * s->default_fs were read. Adds a refusal for each reason why nmd can't upload logs in this way. Returns 0 or
+ * -ENOMEM. */
+int nm_yarn_log_aggregation_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
+                                 struct nm_refusals *refusals);
 void nm_yarn_log_aggregation_done(struct nm_yarn_log_settings *logs);
 
 /* ---- defaults of nmd's own keys: defaults.c ----------------------------------------------- */

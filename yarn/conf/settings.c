@@ -195,10 +195,8 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
         r = nm_yarn_sources_read(c, &s->name_nodes, &s->webhdfs, &s->commands, &s->lacking_name_nodes);
     if (r == 0)
         r = nm_yarn_sources_default(c, &s->default_fs);
-    if (r == 0) {
-        r = nm_yarn_log_aggregation_read(c, s, &message);
-        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
-    }
+    if (r == 0)
+        r = nm_yarn_log_aggregation_read(c, s, refusals);
     if (r == 0) {
         r = nm_yarn_defaults_make(c, s, &message);
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
