@@ -29,6 +29,7 @@ static void test_a_pattern_matches_as_in_java(void **state)
         bool matches;
     } cases[] = {
         {"*:*", true},
+        {"", true},
         {BEAN, true},
         {"Hadoop:name=JvmMetrics,service=NodeManager", true},
         {"Hadoop:service=NodeManager,name=*", true},
@@ -50,7 +51,7 @@ static void test_a_pattern_matches_as_in_java(void **state)
         {"Hadoop:service=NodeManager,name=********************************x", false},
     };
     static const char *const invalid[] = {
-        "", "*", "Hadoop", "Hadoop:", "Hadoop:service", "Hadoop:service=", "Hadoop:=x", "Hadoop:service=a,",
+        "*", "Hadoop", "Hadoop:", "Hadoop:service", "Hadoop:service=", "Hadoop:=x", "Hadoop:service=a,",
         "Hadoop:,service=a", "Hadoop:service=a,service=b", "Hadoop:*,*", "Hadoop:serv*=a", "Hadoop:s=a=b",
         "Hadoop:s=a:b",
     };

@@ -99,6 +99,7 @@ check 'Java counts its containers, at most every second' wait_until 30 is_now "$
 is 'nmd counts its containers' "$(bean "$web" "$metrics" ContainersRunning)" 2
 same_fields 'NodeManagerMetrics' metrics "/jmx?qry=$metrics"
 same_fields 'all beans' beans /jmx
+same_fields 'all beans, by an empty pattern' beans '/jmx?qry='
 same_fields 'one attribute' get "/jmx?get=$metrics::AllocatedVCores"
 same_fields 'an unknown attribute' get "/jmx?get=$metrics::NoSuchAttribute"
 same_fields 'an unknown bean' get '/jmx?qry=Hadoop:service=NameNode,name=*'

@@ -111,6 +111,8 @@ bool nm_yarn_object_name_is_valid(const char *text)
     struct property p;
     size_t n = 0;
 
+    if (!*text) /* Java takes this as "*:*" */
+        return true;
     if (text[domain.size] != ':' || !*list || list[strlen(list) - 1] == ',')
         return false;
     if (strchr(list, '"'))
@@ -131,8 +133,9 @@ bool nm_yarn_object_name_is_valid(const char *text)
 
 bool nm_yarn_object_name_matches(const char *pattern, const char *name)
 {
-    const struct word domain = domain_of(pattern);
-    const char *wanted = pattern + domain.size + 1, *list = strchr(name, ':') + 1;
+    const char *text = *pattern ? pattern : "*:*";
+    const struct word domain = domain_of(text);
+    const char *wanted = text + domain.size + 1, *list = strchr(name, ':') + 1;
     bool more, star;
     struct property p;
 
