@@ -454,6 +454,29 @@ static void test_a_failing_disk_is_not_a_disk_without_logs(void **state)
     assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
 }
 
+/* While a disk isn't mounted, the directory at which it was mounted has no logs. If the upload counted as done, the
+ * logs would be removed when the disk is back. */
+static void test_a_disk_that_is_not_mounted_is_not_a_disk_without_logs(void **state)
+{
+    struct uploads *u = *state;
+
+    begin_with(u, "");
+    make_logs(u->w);
+    run_containers(u);
+    assert_int_equal(renameat(u->w->root_fd, "logs", u->w->root_fd, "away"), 0);
+    assert_int_equal(mkdirat(u->w->root_fd, "logs", 0755), 0);
+    end_application(u);
+    RUN_UNTIL(u->w, number(u, "failures") == 1);
+    assert_non_null(strstr(log_text, "/logs can't be read: it was removed, or its disk isn't mounted; nmd tries"));
+    assert_int_equal(number(u, "uploaded"), 0);
+    assert_int_equal(unlinkat(u->w->root_fd, "logs", AT_REMOVEDIR), 0);
+    assert_int_equal(renameat(u->w->root_fd, "away", u->w->root_fd, "logs"), 0);
+    u->logs->books->due_usec = 0; /* the pause between the attempts is longer than this test */
+    nm_yarn_logs_wake(u->logs);
+    RUN_UNTIL(u->w, number(u, "uploaded") == 1);
+    assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
+}
+
 /* After several attempts the logs on the other disks are uploaded. */
 static void test_logs_on_a_failing_disk_are_given_up(void **state)
 {
@@ -649,6 +672,7 @@ int main(int argc, char **argv)
         UPLOADS(test_a_refused_upload_is_given_up),
         UPLOADS(test_totals_are_limited),
         UPLOADS(test_a_failing_disk_is_not_a_disk_without_logs),
+        UPLOADS(test_a_disk_that_is_not_mounted_is_not_a_disk_without_logs),
         UPLOADS(test_logs_on_a_failing_disk_are_given_up),
         UPLOADS(test_a_silent_uploader_is_killed),
         UPLOADS(test_a_lost_name_node_costs_one_process),

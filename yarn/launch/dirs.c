@@ -560,6 +560,11 @@ size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs)
     return n;
 }
 
+int nm_yarn_dirs_is_in_place(const struct nm_yarn_dir *d)
+{
+    return d->ino == 0 ? 1 : has_name(d);
+}
+
 void nm_yarn_dirs_schedule_check(struct nm_yarn_dirs *dirs)
 {
     dirs->is_suspected = true;

@@ -72,3 +72,6 @@ void nm_yarn_dirs_report(struct nm_yarn_dirs *dirs, void (*report_cb)(const stru
  * directory. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);
+/* Returns 1 if the directory's path leads to the directory that was opened last, or if none was opened yet. 0: another
+ * directory or none is there, for instance because its disk isn't mounted. -errno: its disk may have failed. */
+int nm_yarn_dirs_is_in_place(const struct nm_yarn_dir *d);

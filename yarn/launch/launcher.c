@@ -275,6 +275,11 @@ void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *appli
     nm_yarn_cleanup_queue_release_logs(l->cleanup_queue, application, end);
 }
 
+int nm_yarn_launcher_has_log_dir(const struct nm_yarn_launcher *l, size_t i)
+{
+    return i < l->log.n ? nm_yarn_dirs_is_in_place(&l->log.all[i]) : 1;
+}
+
 void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl)
 {
     nm_yarn_cleanup_queue_set_view_acl(l->cleanup_queue, application, view_acl);

@@ -171,6 +171,8 @@ enum nm_yarn_logs_end {
 void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
                                      bool (*keeps_logs)(const char *application, void *userdata), void *userdata);
 void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end);
+/* nm_yarn_dirs_is_in_place() for the i-th directory of yarn.nodemanager.log-dirs. */
+int nm_yarn_launcher_has_log_dir(const struct nm_yarn_launcher *l, size_t i);
 /* Keeps the application's view ACL until its logs are removed. Must be called after nm_yarn_launcher_end_application().
  * An ACL of more than 512 bytes is not kept. */
 void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl);

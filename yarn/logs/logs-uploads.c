@@ -190,7 +190,7 @@ struct places {
     gid_t gid;
     uint64_t used_bytes; /* of their file systems */
     const char *bad_dir; /* nmd can't read this log directory, which may have logs; NULL: it can read all */
-    int bad_error;
+    const char *bad_why;
 };
 
 static uint64_t used_bytes_of(const char *dir)
@@ -212,6 +212,27 @@ static void add_place(struct places *p, const char *dir, const struct stat *st)
     p->used_bytes = nm_add_u64(p->used_bytes, used_bytes_of(dir));
 }
 
+/* Looks for the application's directory in a log directory. If the log directory isn't in its place, its logs come back
+ * with its disk. They would be removed then without having been uploaded, if the upload counted as done now. */
+static int find_place(const struct nm_yarn_logs *l, size_t i, const char *path, struct places *p)
+{
+    const char *dir = l->p.settings->log_dirs[i];
+    struct stat st;
+    int r = nm_yarn_launcher_has_log_dir(l->p.launcher, i);
+
+    if (r == -ENOMEM)
+        return r;
+    if (r > 0)
+        r = fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : -errno;
+    if (r == 1 && S_ISDIR(st.st_mode))
+        add_place(p, dir, &st);
+    if (r > 0 || r == -ENOENT || r == -ENOTDIR)
+        return 0;
+    p->bad_dir = dir;
+    p->bad_why = r == 0 ? "it was removed, or its disk isn't mounted" : strerror(-r);
+    return 0;
+}
+
 /* -ENOMEM: a directory may be missing. The upload would then count as done without its logs. */
 static int find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_book *b, struct places *ret)
 {
@@ -220,17 +241,10 @@ static int find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_bo
     *ret = (struct places){.n = 0};
     for (size_t i = 0; dirs[i] && ret->n < DIRS_MAX; i++) {
         _cleanup_free_ char *path = nm_strdup_printf("%s/%s", dirs[i], b->id);
-        struct stat st;
+        int r = path ? find_place(l, i, path, ret) : -ENOMEM;
 
-        if (!path)
-            return -ENOMEM;
-        if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-            if (S_ISDIR(st.st_mode))
-                add_place(ret, dirs[i], &st);
-        } else if (errno != ENOENT && errno != ENOTDIR) {
-            ret->bad_dir = dirs[i];
-            ret->bad_error = errno;
-        }
+        if (r < 0)
+            return r;
     }
     return 0;
 }
@@ -244,7 +258,7 @@ static bool waits_for_disk(struct nm_yarn_logs *l, struct nm_yarn_log_book *b, c
 
     if (!places->bad_dir || b->upload.is_abandoned)
         return false;
-    text = nm_strdup_printf("%s can't be read: %s", places->bad_dir, strerror(places->bad_error));
+    text = nm_strdup_printf("%s can't be read: %s", places->bad_dir, places->bad_why);
     if (b->failures < BAD_DISK_ATTEMPTS) {
         begin(l, b);
         fail(l, b, text ?: "a log directory can't be read");
