@@ -4,6 +4,7 @@
 
 #include "launcher-fixture.h"
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -254,6 +255,7 @@ static void unmount(struct fixture *w, const char *name, int flags)
 static void test_a_replaced_disk_is_used_without_a_restart(void **state)
 {
     struct fixture *w = *state;
+    glob_t found = {};
     char path[PATH_MAX];
 
     if (!has_own_mounts(w))
@@ -285,11 +287,15 @@ static void test_a_replaced_disk_is_used_without_a_restart(void **state)
         assert_true(exists(w, "second/filecache/10/f")); /* the resources stay where they are */
     }
     assert_non_null(strstr(last_event, "/local is good again"));
-    /* The resources are fetched to the new disk if the other disk fails. */
+    /* The resources are fetched to the new disk if the other disk fails. Their number depends on whether the kernel
+     * has given the device number of a former disk to the new one: other programs mount file systems, too. */
     assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, reports(w, "/second : can't write to it: "));
-    assert_true(runs_in(w, "local", "local/filecache/10/f"));
+    assert_true(runs_in(w, "local", "local/filecache"));
+    (void)snprintf(path, sizeof path, "%s/local/filecache/*/f", w->root);
+    assert_int_equal(glob(path, 0, NULL, &found), 0);
+    globfree(&found);
     w->launcher = nm_yarn_launcher_free(w->launcher);
     unmount(w, "local", MNT_DETACH);
     unmount(w, "second", MNT_DETACH);
