@@ -19,7 +19,7 @@
 #define LOCK "local-dirs.lock"
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 #define SUSPECTED_CHECK_USEC NM_USEC_PER_SEC
-#define AGAIN_USEC (10 * NM_USEC_PER_MSEC)
+#define AGAIN_USEC NM_USEC_PER_MSEC /* less than a fetch takes until it fails */
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
