@@ -102,8 +102,8 @@ int nm_spark_file_parse(struct nm_bytes name, struct nm_spark_file *ret)
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* Returns the absolute value of Java's String.hashCode(), and 0 for the smallest int, which has none (JavaUtils of
- * Spark). The names have only characters of ASCII. */
+/* Computes the hash by which Spark places files (JavaUtils): the absolute value of Java's String.hashCode(), or 0 if
+ * the hash code is the smallest int, since that has no absolute value. The names have only characters of ASCII. */
 static uint32_t hash_of(const char *name)
 {
     uint32_t hash = 0;

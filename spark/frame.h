@@ -65,5 +65,6 @@ int nm_spark_frame_parse(struct nm_bytes frame, struct nm_spark_frame *ret);
 void nm_spark_put_chunk(struct nm_writer *w, int64_t stream, int32_t chunk, uint64_t block_bytes);
 void nm_spark_put_stream(struct nm_writer *w, struct nm_bytes name, uint64_t block_bytes);
 void nm_spark_put_reply(struct nm_writer *w, int64_t request, struct nm_bytes message);
-/* Appends the failure of a client's frame; nothing for ONE_WAY, which has no answer. */
+/* Appends the answer that the request in the frame `of` has failed. Appends nothing if the frame is ONE_WAY, because
+ * the client expects no answer to it. */
 void nm_spark_put_failure(struct nm_writer *w, const struct nm_spark_frame *of, const char *why);

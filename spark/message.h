@@ -80,7 +80,7 @@ int nm_spark_message_parse(struct nm_bytes message, struct nm_spark_message *ret
 /* Writers append a reply's message. */
 void nm_spark_put_handle(struct nm_writer *w, int64_t stream, uint32_t n_chunks);
 void nm_spark_put_removed(struct nm_writer *w, uint32_t n_blocks);
-/* The directories of executors. A struct initialized with {} has none. */
+/* Collects the directories of executors for an answer. Initialize it with {}: it then has no executor. */
 struct nm_spark_dirs_reply {
     uint32_t n, n_dirs;
     struct nm_writer execs, counts, dirs;

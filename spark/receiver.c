@@ -50,7 +50,8 @@ void nm_spark_receiver_done(struct nm_spark_receiver *r)
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* Receives at most `size` bytes as they are on the wire. Returns their number, 0 if none has arrived, or -errno. */
+/* Receives at most `size` bytes from the socket without decrypting them. Returns the number of bytes, 0 if no byte has
+ * arrived yet, or -errno. */
 static ssize_t receive_wire(struct nm_spark_receiver *r, void *to, size_t size)
 {
     ssize_t n;

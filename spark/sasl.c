@@ -58,7 +58,7 @@ static struct nm_bytes take_until(struct nm_bytes *from, const char *characters)
     return nm_bytes_take(from, n);
 }
 
-/* Removes a value, which may be quoted. A value with a backslash is refused: Spark's have none. */
+/* Removes a value from the text, with or without quotes. Refuses a value with a backslash, because Spark sends none. */
 static int take_value(struct nm_bytes *from, struct nm_bytes *ret)
 {
     const bool is_quoted = from->size > 0 && *from->data == '"';

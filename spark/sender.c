@@ -20,8 +20,8 @@
 #define SEND_PRICE_USEC_PER_MIB 100u
 /* Bytes of a file that are paid and sent at once. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* The server ends the connection of a client that reads more slowly than this on average, or that reads nothing for
- * GRACE_USEC, since other clients need its slot. */
+/* The server closes a connection if its client reads fewer bytes per second than this on average, or reads nothing for
+ * GRACE_USEC. Other clients need the slot of the connection. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* Collected bytes that are sent, and the largest part that is copied to them. */

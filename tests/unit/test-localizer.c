@@ -607,7 +607,7 @@ static void run_for(struct fixture *w, uint64_t usec)
         assert_true(sd_event_run(w->event, usec / 5) >= 0);
 }
 
-/* While the local directory can't be used, no removal is tried, and none is reported as failed. */
+/* The localizer neither tries removals nor reports failed ones while its local directory can't be used. */
 static void test_removals_wait_until_the_local_directory_is_usable(void **state)
 {
     struct fixture *w = *state;

@@ -106,7 +106,7 @@ static int add(struct fixture *w, const char *data)
     return nm_yarn_spark_add(w->spark, "alice", w->user, APPLICATION, nm_bytes_of(data));
 }
 
-/* Returns the content of the application's file, or "" if there is none. */
+/* Reads the file that nmd keeps for the application. Returns "" if the file does not exist. */
 static const char *saved(const struct fixture *w)
 {
     static char text[1024];

@@ -72,6 +72,7 @@ void nm_yarn_dirs_report(struct nm_yarn_dirs *dirs, void (*report_cb)(const stru
  * directory. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);
-/* Returns 1 if the directory's path leads to the directory that was opened last, or if none was opened yet. 0: another
- * directory or none is there, for instance because its disk isn't mounted. -errno: its disk may have failed. */
+/* Returns 1 if the configured path is still the directory that nmd opened last, or if nmd has not opened one yet.
+ * Returns 0 if the path is another directory or does not exist, for instance because the disk is not mounted. Returns
+ * -errno if the path can't be examined: the disk may have failed. */
 int nm_yarn_dirs_is_in_place(const struct nm_yarn_dir *d);
