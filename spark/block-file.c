@@ -35,7 +35,7 @@ static int open_file(const struct nm_spark_lookup *l, const struct nm_spark_bloc
     const struct nm_spark_file file = {kind, block->set, block->part};
     _cleanup_close_ int dir = -EBADF;
     char name[NM_SPARK_FILE_NAME_SIZE];
-    struct stat st;
+    struct stat st = {};
     int r;
 
     nm_spark_file_name(&file, name);

@@ -120,7 +120,7 @@ static int answer(struct connection *c, struct nm_bytes frame)
 /* Answers the next frame. Without a whole one, the collected answers are sent before the connection waits. */
 static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
 {
-    struct nm_bytes frame;
+    struct nm_bytes frame = {};
     int r = c->is_closing ? -ECONNRESET : nm_spark_receiver_frame(&c->receiver, &frame);
 
     if (r < 0)

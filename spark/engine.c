@@ -187,7 +187,7 @@ int nm_spark_engine_answer(struct nm_bytes message, struct nm_bytes secret, unsi
                            struct nm_spark_engine_keys *ret)
 {
     struct nm_writer w = {};
-    struct parts client;
+    struct parts client = {};
     int r = secret.size > 0 ? parse(message, &client) : -EACCES;
 
     if (r == 0)

@@ -91,7 +91,7 @@ int nm_spark_frame_parse(struct nm_bytes frame, struct nm_spark_frame *ret)
         [NM_SPARK_FRAME_UPLOAD] = take_upload,   [NM_SPARK_FRAME_MERGED_META] = take_request,
     };
     struct nm_spark_frame f = {};
-    uint8_t type;
+    uint8_t type = 0;
     int r;
 
     if (frame.size < HEAD_BYTES)

@@ -83,7 +83,7 @@ struct nm_spark_block nm_spark_blocks_next(struct nm_spark_blocks *blocks)
 /* Checks the list of a map's reducers, and adds its chunks. */
 static int check_list(struct nm_bytes *from, struct nm_spark_blocks *b)
 {
-    int32_t reduce, former = 0;
+    int32_t reduce = 0, former = 0;
     uint32_t n;
     int r = nm_spark_take_count(from, sizeof reduce, &n);
 
