@@ -51,9 +51,10 @@ small+=' -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Djava.n
 # Hadoop 3.3 does not support the strong encapsulation of newer Java versions: its MapReduce master does not open packages
 # itself.
 [[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
+as_user_by=() # a command that starts the command of as_user
 # Uses exec, so that $! is the command's PID if the function runs in the background.
 as_user() {
-    exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$shared" "$@"
+    exec "${as_user_by[@]}" setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$shared" "$@"
 }
 # The first user's home is $shared/work.
 home_of() { if [ "$1" = alice ]; then echo "$shared/work"; else echo "$shared/home/$1"; fi; } # USER
