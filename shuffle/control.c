@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "shuffle/command.h"
+#include "shuffle/index-cache.h"
 #include "util/error.h"
 
 static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_message)
@@ -43,10 +44,12 @@ static int add(struct nm_shuffle_service *s, const json_t *o, char **ret_message
 static int take_out(struct nm_shuffle_service *s, const json_t *o, char **ret_message)
 {
     char id[sizeof((struct nm_shuffle_job *)NULL)->id];
+    uint64_t number = 0;
 
     nm_shuffle_command_text(o, "job", id, sizeof id);
-    if (nm_shuffle_jobs_remove(s->jobs, id) < 0)
+    if (nm_shuffle_jobs_remove(s->jobs, id, &number) < 0)
         return nm_fail(ret_message, -ENOENT, "job: '%s' is unknown", id);
+    nm_shuffle_index_cache_forget(s->dirs.index_cache, number);
     return 0;
 }
 

@@ -157,7 +157,8 @@ struct nm_shuffle_index_content *nm_shuffle_index_cache_get(struct nm_shuffle_in
 /* Removes the oldest contents first, and never loads a removed content again: reducers read the indexes of all maps of
  * a node in turn, so with too many maps each content would be removed just before its next use. The records of these
  * maps are read from the file. */
-struct nm_shuffle_index_content *nm_shuffle_index_cache_reserve(struct nm_shuffle_index_cache *c, uint64_t size_bytes)
+struct nm_shuffle_index_content *nm_shuffle_index_cache_reserve(struct nm_shuffle_index_cache *c, uint64_t job,
+                                                                uint64_t size_bytes)
 {
     struct nm_shuffle_index_content *content;
     bool fits;
@@ -167,7 +168,8 @@ struct nm_shuffle_index_content *nm_shuffle_index_cache_reserve(struct nm_shuffl
     content = malloc(sizeof *content + size_bytes);
     if (!content)
         return NULL;
-    *content = (struct nm_shuffle_index_content){.cache = c, .n_users = 1, .size_bytes = size_bytes};
+    *content = (struct nm_shuffle_index_content){
+        .cache = c, .n_users = 1, .job = job, .size_bytes = size_bytes};
     pthread_mutex_lock(&c->lock);
     while (c->used_bytes + size_bytes > NM_SHUFFLE_CACHED_BYTES_MAX && !TAILQ_EMPTY(&c->contents))
         drop_content_locked(c, TAILQ_FIRST(&c->contents));
@@ -199,6 +201,19 @@ void nm_shuffle_index_cache_add(struct nm_shuffle_index_cache *c, const struct s
     if (content) {
         content->n_users++;
         TAILQ_INSERT_TAIL(&c->contents, slot, by_age);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void nm_shuffle_index_cache_forget(struct nm_shuffle_index_cache *c, uint64_t job)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    for (struct slot *slot = TAILQ_FIRST(&c->contents), *next; slot; slot = next) {
+        next = TAILQ_NEXT(slot, by_age);
+        if (slot->content->job == job)
+            drop_content_locked(c, slot);
     }
     pthread_mutex_unlock(&c->lock);
 }

@@ -35,6 +35,7 @@ bool nm_shuffle_index_cache_has(struct nm_shuffle_index_cache *c, const struct s
 struct nm_shuffle_index_content {
     struct nm_shuffle_index_cache *cache;
     unsigned n_users; /* under the cache's lock */
+    uint64_t job;     /* number of the job whose index it is */
     uint64_t size_bytes;
     uint8_t bytes[];
 };
@@ -42,9 +43,12 @@ struct nm_shuffle_index_content {
 /* Returns the content of a checked file, which the caller releases; NULL: it is not in memory. */
 struct nm_shuffle_index_content *nm_shuffle_index_cache_get(struct nm_shuffle_index_cache *c, const struct stat *st);
 
-/* Returns memory for the content of a file that is about to be checked, which the caller releases. Removes the oldest
- * contents for it. NULL: the index is too long, or all memory is in use. */
-struct nm_shuffle_index_content *nm_shuffle_index_cache_reserve(struct nm_shuffle_index_cache *c, uint64_t size_bytes);
+/* Returns memory for the content of a job's file that is about to be checked, which the caller releases. Removes the
+ * oldest contents for it. NULL: the index is too long, or all memory is in use. */
+struct nm_shuffle_index_content *nm_shuffle_index_cache_reserve(struct nm_shuffle_index_cache *c, uint64_t job,
+                                                                uint64_t size_bytes);
+/* Removes the contents of a job that has ended: otherwise their memory would be free only when others need it. */
+void nm_shuffle_index_cache_forget(struct nm_shuffle_index_cache *c, uint64_t job);
 
 /* Remembers a checked file with its content, or without it if content is NULL. The content must not change any more. */
 void nm_shuffle_index_cache_add(struct nm_shuffle_index_cache *c, const struct stat *st,

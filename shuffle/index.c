@@ -154,8 +154,8 @@ static int read_records(const struct source *source, struct nm_shuffle_range ran
  * otherwise the reducer would detect wrong data and blame the network. Each reducer requests another record of the same
  * file, so checked files are remembered. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
-                          struct nm_shuffle_index_cache *cache, struct nm_shuffle_lengths *ret_lengths,
-                          struct nm_shuffle_part *ret)
+                          struct nm_shuffle_index_cache *cache, uint64_t job,
+                          struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_part *ret)
 {
     _cleanup_(nm_shuffle_index_content_releasep) struct nm_shuffle_index_content *content = NULL;
     uint64_t unchecked_bytes;
@@ -164,7 +164,7 @@ int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range
     if ((r = nm_shuffle_index_unchecked(st, range, cache, &unchecked_bytes)) < 0)
         return r;
     if (unchecked_bytes > 0) {
-        content = nm_shuffle_index_cache_reserve(cache, unchecked_bytes);
+        content = nm_shuffle_index_cache_reserve(cache, job, unchecked_bytes);
         if ((r = check(fd, unchecked_bytes, content ? content->bytes : NULL)) < 0)
             return r;
         nm_shuffle_index_cache_add(cache, st, content);

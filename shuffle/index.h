@@ -35,11 +35,11 @@ int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range ra
 
 /* Reads the parts of some reducers from a file that is open for reading. Returns -EBADMSG if the file is not an index,
  * is corrupt, or its parts are not contiguous; -ERANGE if it lacks one of these reducers; or a read error. With cache
- * NULL the file is not remembered. ret_lengths may be NULL; else it has room for the reducers of the range, and its
- * content after an error is undefined. */
+ * NULL the file is not remembered. job: the number of the job, for the cache. ret_lengths may be NULL; else it has room
+ * for the reducers of the range, and its content after an error is undefined. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
-                          struct nm_shuffle_index_cache *cache, struct nm_shuffle_lengths *ret_lengths,
-                          struct nm_shuffle_part *ret);
+                          struct nm_shuffle_index_cache *cache, uint64_t job,
+                          struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_part *ret);
 
 /* Does the same with the content of a checked file, for a range for which nm_shuffle_index_unchecked() returned 0. */
 int nm_shuffle_index_parse(const struct nm_shuffle_index_content *content, struct nm_shuffle_range range,

@@ -20,6 +20,7 @@ struct nm_shuffle_jobs {
     pthread_mutex_t lock;
     void *tree;
     unsigned n;
+    uint64_t n_added;
 };
 
 static int compare(const void *a, const void *b)
@@ -62,7 +63,10 @@ static int add_locked(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job 
     struct known **found = tfind(job, &jobs->tree, compare), *copy;
 
     if (found) {
+        const uint64_t number = (*found)->job.number;
+
         (*found)->job = *job;
+        (*found)->job.number = number;
         return 0;
     }
     if (jobs->n == NM_SHUFFLE_JOBS_MAX)
@@ -70,6 +74,7 @@ static int add_locked(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job 
     if (!(copy = malloc(sizeof *copy)))
         return -ENOMEM;
     *copy = (struct known){.job = *job};
+    copy->job.number = ++jobs->n_added;
     if (!tsearch(copy, &jobs->tree, compare)) {
         free_known(copy);
         return -ENOMEM;
@@ -101,13 +106,14 @@ static struct known *find_locked(struct nm_shuffle_jobs *jobs, struct nm_bytes i
     return found ? *found : NULL;
 }
 
-int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id)
+int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id, uint64_t *ret_number)
 {
     struct known *known;
 
     pthread_mutex_lock(&jobs->lock);
     known = find_locked(jobs, nm_bytes_of(id));
     if (known) {
+        *ret_number = known->job.number;
         tdelete(known, &jobs->tree, compare);
         free_known(known);
         jobs->n--;

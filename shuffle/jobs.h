@@ -22,6 +22,7 @@ struct nm_shuffle_job {
     uid_t uid;     /* owner of the files; files of other owners are not sent */
     uint8_t key[NM_SHUFFLE_KEY_MAX];
     size_t key_size;
+    uint64_t number; /* nm_shuffle_jobs_add() sets it; no other job has it, also not a later one with the same id */
 };
 
 struct nm_shuffle_jobs;
@@ -32,8 +33,8 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_jobs *, nm_shuffle_jobs_free)
 
 /* Adds a job, or replaces the job with the same id. Returns -ENOSPC if there are too many jobs. */
 int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job);
-/* Returns -ENOENT if no job has this id. */
-int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id);
+/* *ret_number: the number that the job had. Returns -ENOENT if no job has this id. */
+int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id, uint64_t *ret_number);
 /* Books CPU time for a job before the work is done (shuffle/share.h). Returns -ENOENT if there is no such job. */
 int nm_shuffle_jobs_charge(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
                            uint64_t *ret_wait_usec);

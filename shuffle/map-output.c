@@ -122,7 +122,8 @@ static int read_file(const struct search *s, int output_dir, struct nm_shuffle_l
         (r = nm_shuffle_index_unchecked(&st, s->range, s->lookup->dirs->index_cache, &bytes)) < 0 ||
         (r = spend(s, bytes)) < 0)
         return r;
-    return nm_shuffle_index_read(fd, &st, s->range, s->lookup->dirs->index_cache, ret_lengths, ret);
+    return nm_shuffle_index_read(fd, &st, s->range, s->lookup->dirs->index_cache, s->lookup->job->number, ret_lengths,
+                                 ret);
 }
 
 /* Reads an index. If its content is in memory, the file is not opened, but its owner is still checked. */

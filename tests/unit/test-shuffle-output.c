@@ -505,11 +505,11 @@ static void test_the_memory_for_contents_is_limited(void **state)
     struct stat st = {.st_dev = 7, .st_size = 24};
 
     (void)state;
-    assert_null(nm_shuffle_index_cache_reserve(NULL, 24));
+    assert_null(nm_shuffle_index_cache_reserve(NULL, 1, 24));
     assert_int_equal(nm_shuffle_index_cache_new(&cache), 0);
-    assert_null(nm_shuffle_index_cache_reserve(cache, size + 1));
+    assert_null(nm_shuffle_index_cache_reserve(cache, 1, size + 1));
     for (st.st_ino = 0; st.st_ino < n; st.st_ino++) {
-        all[st.st_ino] = nm_shuffle_index_cache_reserve(cache, size);
+        all[st.st_ino] = nm_shuffle_index_cache_reserve(cache, 1, size);
         assert_non_null(all[st.st_ino]);
         nm_shuffle_index_cache_add(cache, &st, all[st.st_ino]);
     }
@@ -517,18 +517,56 @@ static void test_the_memory_for_contents_is_limited(void **state)
     more = nm_shuffle_index_cache_get(cache, &st);
     assert_ptr_equal(more, all[0]);
     (void)nm_shuffle_index_content_release(more);
-    assert_null(nm_shuffle_index_cache_reserve(cache, 24)); /* all memory is in use */
+    assert_null(nm_shuffle_index_cache_reserve(cache, 1, 24)); /* all memory is in use */
     assert_null(nm_shuffle_index_cache_get(cache, &st));
     assert_true(nm_shuffle_index_cache_has(cache, &st));
     for (unsigned i = 0; i < n; i++)
         (void)nm_shuffle_index_content_release(all[i]);
-    more = nm_shuffle_index_cache_reserve(cache, size);
+    more = nm_shuffle_index_cache_reserve(cache, 1, size);
     assert_non_null(more);
     nm_shuffle_index_cache_add(cache, &st, more);
     (void)nm_shuffle_index_content_release(more);
     more = nm_shuffle_index_cache_get(cache, &st);
     assert_non_null(more);
     (void)nm_shuffle_index_content_release(more);
+    nm_shuffle_index_cache_free(cache);
+}
+
+/* The contents of a job that has ended give their memory back, except a content in use. Those of other jobs stay. */
+static void test_the_contents_of_an_ended_job_are_removed(void **state)
+{
+    const uint64_t size = NM_SHUFFLE_CACHED_INDEX_MAX, n = NM_SHUFFLE_CACHED_BYTES_MAX / size;
+    struct nm_shuffle_index_content *content, *used;
+    struct nm_shuffle_index_cache *cache;
+    struct stat st = {.st_dev = 7, .st_size = 24};
+
+    (void)state;
+    nm_shuffle_index_cache_forget(NULL, 1);
+    assert_int_equal(nm_shuffle_index_cache_new(&cache), 0);
+    for (st.st_ino = 0; st.st_ino < n; st.st_ino++) {
+        content = nm_shuffle_index_cache_reserve(cache, 1 + st.st_ino % 2, size);
+        assert_non_null(content);
+        nm_shuffle_index_cache_add(cache, &st, content);
+        (void)nm_shuffle_index_content_release(content);
+    }
+    st.st_ino = 0;
+    used = nm_shuffle_index_cache_get(cache, &st);
+    assert_non_null(used);
+    nm_shuffle_index_cache_forget(cache, 1);
+    for (uint64_t i = 1; i < n / 2; i++) { /* the content in use is counted, and no content of job 2 is removed */
+        content = nm_shuffle_index_cache_reserve(cache, 3, size);
+        assert_non_null(content);
+        st.st_ino = n + i;
+        nm_shuffle_index_cache_add(cache, &st, content);
+        (void)nm_shuffle_index_content_release(content);
+    }
+    for (st.st_ino = 0; st.st_ino < n; st.st_ino++) {
+        content = nm_shuffle_index_cache_get(cache, &st);
+        assert_int_equal(!!content, st.st_ino % 2);
+        (void)nm_shuffle_index_content_release(content);
+        assert_true(nm_shuffle_index_cache_has(cache, &st));
+    }
+    (void)nm_shuffle_index_content_release(used);
     nm_shuffle_index_cache_free(cache);
 }
 
@@ -556,6 +594,7 @@ int main(void)
         TEST(test_a_content_in_memory_is_used),
         TEST(test_the_checks_of_an_index_in_memory_are_the_same),
         TEST(test_the_memory_for_contents_is_limited),
+        TEST(test_the_contents_of_an_ended_job_are_removed),
         TEST(test_outputs_are_found_in_directories_that_stay_open),
         TEST(test_a_range_of_parts_is_found),
         TEST(test_a_range_uses_the_index_that_matches_its_data),

@@ -161,8 +161,10 @@ static void test_an_output_that_does_not_exist_is_an_error(void **state)
 
 static void test_a_request_for_a_removed_job_is_refused(void **state)
 {
+    uint64_t number;
+
     (void)state;
-    assert_int_equal(nm_shuffle_jobs_remove(shuffle_client.service.jobs, JOB), 0);
+    assert_int_equal(nm_shuffle_jobs_remove(shuffle_client.service.jobs, JOB, &number), 0);
     fetch(TARGET, signed_for(TARGET));
     assert_true(reply_begins("HTTP/1.1 401 Unauthorized\r\n"));
     assert_int_equal(shuffle_client.service.count.outputs_ok, 0);

@@ -7,7 +7,8 @@
 #
 # The node is nmd or Hadoop's own NodeManager in turn. Each turn runs one application, whose containers only run `true`, up to 128 of
 # them at the same time. The time is the ResourceManager's: from the submission to the end of the application. It contains the
-# start of the application master, which is a JVM, and the heartbeats of node and master, one per second.
+# start of the application master, which is a JVM, and the heartbeats of node and master, one per second. By default the scheduler
+# assigns one container of this application per heartbeat, so the time would show the heartbeats only; here it assigns up to 128.
 # From the environment: SAMPLES (the file for the values), TURNS, CONTAINERS, and those of tests/yarn/jobs.sh.
 # shellcheck disable=SC2034 # jobs.sh uses it
 heartbeat_ms=1000 # the default of Hadoop
@@ -61,7 +62,8 @@ java_turn() {
 }
 
 must 'a cluster' jobs_configure "yarn.application.classpath=$conf,$shared/lib/*" \
-    "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" yarn.resourcemanager.am.max-attempts=1
+    "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" yarn.resourcemanager.am.max-attempts=1 \
+    yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments=128
 must 'a stock ResourceManager' rm_again
 must 'a machine to measure' node_proc_start $((node_mb + 2048)) 16
 cd "$shared/work" || exit
