@@ -62,22 +62,22 @@ static void print_calls(FILE *f, const struct nm_term *term, const json_t *maste
 
 /* ---- lending -------------------------------------------------------------------------------- */
 
-/* Prints one ask. observes: nmd lends nothing, and the line says what nmd would lend. */
-static void print_lending_key(FILE *f, const json_t *k, bool observes)
+/* Prints one ask. With nmd.lending = observe, nmd lends nothing, and the line says what nmd would lend. */
+static void print_lending_key(FILE *f, const json_t *k)
 {
     uint64_t now = nm_realtime_usec(), since = nm_json_u64(k, "since_usec");
-    uint64_t wanted = nm_json_u64(k, "wanted"), asked = nm_json_u64(k, "asked");
+    uint64_t wanted = nm_json_u64(k, "wanted"), asked = nm_json_u64(k, "asked"), observed = nm_json_u64(k, "observed");
     char why[256], waited[32];
 
     fprintf(f, "%*s  priority %.0f: %" PRIu64 " wanted", INDENT, "", nm_json_num(k, "priority"), wanted);
     if (wanted > 0 && since > 0)
         fprintf(f, " for %s", nm_format_duration(nm_sub_u64(now, since), waited, sizeof waited));
     fprintf(f, ", %" PRIu64 " asked for as opportunistic, %" PRIu64 " lent", asked, nm_json_u64(k, "lent"));
-    if (wanted > asked && observes && nm_streq(nm_json_str(k, "reason"), "lent")) {
-        fprintf(f, "; %" PRIu64 " would be lent", wanted - asked);
-    } else if (wanted > asked) {
+    if (observed > 0)
+        fprintf(f, "; %" PRIu64 " would be lent", observed);
+    if (wanted > asked + observed) {
         (void)snprintf(why, sizeof why, "%s", nm_json_str(k, "reason_text"));
-        fprintf(f, "; %" PRIu64 " left: it %s", wanted - asked, nm_term_clean(why));
+        fprintf(f, "; %" PRIu64 " left: it %s", wanted - asked - observed, nm_term_clean(why));
     }
     (void)fputc('\n', f);
 }
@@ -123,7 +123,7 @@ static void print_observed(FILE *f, const json_t *l)
             nm_json_u64(r, "starts"));
 }
 
-static void print_lending_application(FILE *f, const json_t *pipeline, bool observes)
+static void print_lending_application(FILE *f, const json_t *pipeline)
 {
     const json_t *l = nm_json_at(pipeline, "lending"), *k;
     char attempt[128], rule[64];
@@ -144,7 +144,7 @@ static void print_lending_application(FILE *f, const json_t *pipeline, bool obse
     print_lending_counts(f, l);
     more -= NM_MIN(more, (uint64_t)json_array_size(nm_json_at(l, "keys")));
     json_array_foreach(nm_json_at(l, "keys"), i, k)
-        print_lending_key(f, k, observes);
+        print_lending_key(f, k);
     if (more > 0)
         fprintf(f, "%*s  and %" PRIu64 " more %s (nmctl explain %s)\n", INDENT, "", more,
                 more == 1 ? "priority" : "priorities", nm_json_str(pipeline, "master_id"));
@@ -176,7 +176,7 @@ static void print_lending(FILE *f, const struct nm_term *term, const json_t *mas
         print_lending_counts(f, p);
     }
     json_array_foreach(nm_json_at(masters, "pipelines"), i, p)
-        print_lending_application(f, p, nm_json_bool(l, "observes"));
+        print_lending_application(f, p);
 }
 
 void nm_masters_print(FILE *f, const struct nm_term *term, const json_t *masters)

@@ -111,6 +111,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
 	%D%/cm-protocol/cm-containers.c \
 	%D%/cm-protocol/cm-room.c \
+	%D%/cm-protocol/observers.c %D%/cm-protocol/observers.h \
 	%D%/cm-protocol/cm-server.c %D%/cm-protocol/cm-server.h \
 	%D%/cm-protocol/cm-start.c \
 	%D%/cm-protocol/key-store.c %D%/cm-protocol/key-store.h \
@@ -154,6 +155,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/lend-answers.c \
 	%D%/proxy/lend-asks.c \
 	%D%/proxy/lend-log.c %D%/proxy/lend-log.h \
+	%D%/proxy/lend-observe.c \
 	%D%/proxy/lend-promotions.c \
 	%D%/proxy/lend-stage.h \
 	%D%/proxy/lend-state.c \

@@ -80,8 +80,8 @@ function drawLending(masters) {
 
 /* Returns a line for each of the first three priorities with containers that are not lent, and a line with the number of further priorities. */
 function heldText(l) {
-  const held = l.keys.filter(k => k.wanted > k.asked);
-  const lines = held.slice(0, 3).map(k => `priority ${k.priority}: ${k.wanted - k.asked}, it ${k.reason_text}`);
+  const left = k => k.wanted - k.asked - k.observed, held = l.keys.filter(k => left(k) > 0);
+  const lines = held.slice(0, 3).map(k => `priority ${k.priority}: ${left(k)}, it ${k.reason_text}`);
   const more = held.length - lines.length + l.keys_total - l.keys.length;
   return lines.concat(more > 0 ? `and ${more} more ${more === 1 ? "priority" : "priorities"}` : []).join("\n");
 }

@@ -105,9 +105,8 @@ static void test_nmctl_status_shows_what_would_be_lent(void **state)
                      "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\","
                      "\"state\":\"running\",\"lending\":{\"rule\":\"overflow:30\",\"source\":\"cluster\","
                      "\"wish_invalid\":false,\"lent\":0,\"wanted\":3,"
-                     "\"keys_total\":1,\"keys\":[{\"priority\":20,\"wanted\":3,\"asked\":0,\"lent\":0,"
-                     "\"since_usec\":null,\"reason\":\"lent\","
-                     "\"reason_text\":\"is lent as far as the mode allows\"}]}}"), NULL},
+                     "\"keys_total\":1,\"keys\":[{\"priority\":20,\"wanted\":3,\"asked\":0,\"lent\":0,\"observed\":2,"
+                     "\"since_usec\":null,\"reason\":\"no_room\",\"reason_text\":\"waits for a node\"}]}}"), NULL},
     };
     struct fake_nmd f;
     struct nmctl_result r;
@@ -124,7 +123,8 @@ static void test_nmctl_status_shows_what_would_be_lent(void **state)
                  "killed within 10m00s (3 of 420 starts)\n"
                  "             appattempt_1_0001_000001, rule overflow:30 (from: cluster): 0 lent with 0 B, 3 wanted, "
                  "0 promoted, 0 preempted\n"
-                 "               priority 20: 3 wanted, 0 asked for as opportunistic, 0 lent; 3 would be lent\n");
+                 "               priority 20: 3 wanted, 0 asked for as opportunistic, 0 lent; 2 would be lent; 1 "
+                 "left: it waits for a node\n");
     fake_nmd_stop(&f);
 }
 

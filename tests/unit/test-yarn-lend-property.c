@@ -239,9 +239,29 @@ static void check_limits(const struct fixture *w, int64_t asked_before_mib)
     }
 }
 
+/* While observing, a plan adds what the limits of lending allow, and takes nothing back. */
+static void check_observed(const struct fixture *w, int64_t asked_before_mib, int64_t before_mib)
+{
+    const struct nm_lend_figures f = nm_lend_figures(w->l);
+    const int64_t added_mib = f.observed_now_memory_mib - before_mib;
+
+    if (!w->limits.observes) {
+        CHECK(w, f.observed_now == 0);
+        return;
+    }
+    CHECK(w, added_mib >= 0 && f.observed_now <= f.wanted);
+    if (w->limits.startable)
+        CHECK(w, added_mib <= w->startable_mib);
+    if (added_mib > 0 && w->limits.application_memory_mib >= 0)
+        CHECK(w, f.observed_now_memory_mib + f.lent_memory_mib <= w->limits.application_memory_mib);
+    if (w->limits.queue_memory_left_mib >= 0)
+        CHECK(w, added_mib <= w->limits.queue_memory_left_mib + asked_before_mib);
+}
+
 static void plan(struct fixture *w)
 {
     const int64_t asked_mib = nm_lend_figures(w->l).asked_memory_mib;
+    const int64_t observed_mib = nm_lend_figures(w->l).observed_now_memory_mib;
     const struct nm_lend_change *changes;
     bool replaced[N_KEYS] = {};
     size_t n;
@@ -256,6 +276,7 @@ static void plan(struct fixture *w)
     for (int k = 0; k < N_KEYS; k++)
         w->touched[k] |= w->rule.mode != NM_LEND_OFF && !w->limits.observes && view_of(w, k).size.memory_mib > 0;
     check_limits(w, asked_mib);
+    check_observed(w, asked_mib, observed_mib);
 }
 
 /* The books may give up a lost container, but not before they have been told for two minutes that it is lost. */

@@ -488,11 +488,46 @@ static uint32_t startable_of_8000_mib(void *userdata, const struct nm_lend_size 
     (void)userdata;
     return (uint32_t)(8000 / size->memory_mib);
 }
+
 static uint32_t nothing_startable(void *userdata, const struct nm_lend_size *size)
 {
     (void)userdata;
     (void)size;
     return 0;
+}
+
+static uint32_t unknown_startable(void *userdata, const struct nm_lend_size *size)
+{
+    (void)userdata;
+    (void)size;
+    return NM_LEND_STARTABLE_UNKNOWN;
+}
+
+/* After a restart of nmd, the nodes aren't known for some calls. */
+static void shares_stay_while_it_is_not_known_what_can_start(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    w->limits.startable = unknown_startable;
+    note_count(w, 3);
+    expect_no_change(w);
+    assert_int_equal(reason_of(w), NM_LEND_NO_ROOM);
+    answer(w);
+    w->limits.startable = startable_of_8000_mib;
+    expect_change(w, 0, 3);
+    answer(w);
+    w->limits.startable = unknown_startable;
+    expect_no_change(w);
+    answer(w);
+    note_count(w, 5);
+    expect_change(w, 2, 3);
+    answer(w);
+    note_count(w, 1);
+    expect_change(w, 0, 1);
+    answer(w);
+    set_mode(w, NM_LEND_OFF);
+    expect_change(w, 1, 0);
 }
 
 /* What can't start now stays in the line for guaranteed containers. Each size takes its part of the memory. */
@@ -647,59 +682,7 @@ static void a_container_of_which_nothing_is_known_is_not_queued(void **state)
     expect_change(w, 0, 2);
 }
 
-/* ---- observing ---------------------------------------------------------------------------------- */
-
-static void observing_counts_what_would_be_lent(void **state)
-{
-    struct fixture *w = *state;
-
-    set_overflow(w, 30);
-    w->limits.observes = true;
-    ask(w, 3);
-    w->now_usec += SECONDS(30);
-    expect_no_change(w);
-    answer(w);
-    assert_int_equal(figures(w).observed, 3);
-    assert_int_equal(figures(w).observed_memory_mib, 3 * 1024);
-    assert_int_equal(figures(w).asked, 0);
-    w->now_usec += SECONDS(10);
-    expect_no_change(w);
-    answer(w);
-    assert_int_equal(grant(w, guaranteed(1)), NM_LEND_PASS);
-    assert_int_equal(figures(w).observed_memory_mib_sec, 3 * 1024 * 10);
-    ask(w, 2);
-    w->now_usec += SECONDS(10);
-    expect_no_change(w);
-    assert_int_equal(figures(w).observed, 3);
-    assert_int_equal(figures(w).observed_memory_mib_sec, 3 * 1024 * 10 + 2 * 1024 * 10);
-}
-
-static void observed_time_is_packed_once_a_minute(void **state)
-{
-    struct fixture *w = *state;
-    uint64_t revision;
-
-    set_mode(w, NM_LEND_ALL);
-    w->limits.observes = true;
-    ask(w, 1);
-    w->now_usec += SECONDS(1);
-    expect_no_change(w);
-    answer(w);
-    w->now_usec += SECONDS(1);
-    expect_no_change(w);
-    answer(w);
-    revision = nm_lend_revision(w->l);
-    w->now_usec += SECONDS(1);
-    expect_no_change(w);
-    answer(w);
-    assert_int_equal(nm_lend_revision(w->l), revision);
-    w->now_usec += SECONDS(60);
-    expect_no_change(w);
-    assert_int_not_equal(nm_lend_revision(w->l), revision);
-    restart(w);
-    assert_int_equal(figures(w).observed_memory_mib_sec, 1024 * 63);
-    assert_int_equal(figures(w).observed, 1);
-}
+/* ---- names --------------------------------------------------------------------------------------- */
 
 static void names_are_different(void **state)
 {
@@ -749,14 +732,13 @@ int main(void)
         TEST(books_that_begin_late_lend_nothing_until_the_registration),
         TEST(a_full_node_does_not_matter_if_another_one_has_room),
         TEST(only_what_can_start_is_lent),
+        TEST(shares_stay_while_it_is_not_known_what_can_start),
         TEST(nodes_are_not_asked_without_need),
         TEST(a_node_limit_below_the_size_lends_nothing),
         TEST(the_key_that_has_waited_longest_is_lent_first),
         TEST(at_most_4096_containers_are_lent_and_asked_for),
         TEST(nothing_more_is_lent_while_a_lent_container_is_queued),
         TEST(a_container_of_which_nothing_is_known_is_not_queued),
-        TEST(observing_counts_what_would_be_lent),
-        TEST(observed_time_is_packed_once_a_minute),
         TEST(names_are_different),
     };
 

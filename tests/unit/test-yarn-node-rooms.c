@@ -16,6 +16,7 @@
 #include "run-until.h"
 #include "yarn-tokens.h"
 #include "yarn/cm-protocol/cm-server.h"
+#include "yarn/cm-protocol/observers.h"
 #include "yarn/proxy/node-rooms.h"
 
 #define HOST "127.0.0.1"
@@ -58,7 +59,7 @@ static int set_up(void **state)
     nm_yarn_cm_server_set_node(w->cm_server, HOST, w->port);
     params = (struct nm_peers_params){.event = w->event, .settings = &w->settings, .signer = &w->signer};
     assert_int_equal(nm_peers_new(&params, &w->peers), 0);
-    assert_int_equal(nm_node_rooms_new(w->peers, &w->rooms), 0);
+    assert_int_equal(nm_node_rooms_new(w->peers, true, &w->rooms), 0);
     *state = w;
     return 0;
 }
@@ -137,6 +138,87 @@ static void test_an_unreachable_node_is_awaited_for_a_limited_time(void **state)
     assert_int_equal(look_up(w, HOST, port).kind, NM_YARN_ALLOC_UNKNOWN);
 }
 
+static int64_t claimed_mib(struct fixture *w)
+{
+    return look_up(w, HOST, w->port).claimed_mib;
+}
+
+/* What one master has placed is claimed for all masters, until the node has answered some seconds later. */
+static void test_placements_are_claimed_until_an_answer_includes_them(void **state)
+{
+    struct fixture *w = *state;
+
+    nm_node_rooms_claim(w->rooms, HOST, w->port, 100); /* the node isn't known yet */
+    w->node.room.unused_memory_mib = 9000;
+    assert_int_equal(claimed_mib(w), 0);
+    nm_node_rooms_claim(w->rooms, HOST, w->port, 1000);
+    RUN_UNTIL_WITHIN(w, WITHIN, is_measured(w));
+    assert_int_equal(claimed_mib(w), 1000); /* its container had no time to start */
+    for (int i = 0; i < 50; i++)
+        nm_node_rooms_claim(w->rooms, HOST, w->port, 10);
+    nm_node_rooms_claim(w->rooms, HOST, w->port + 1, 7777);
+    assert_int_equal(claimed_mib(w), 1500);
+    RUN_UNTIL_WITHIN(w, WITHIN, claimed_mib(w) == 0);
+    assert_true(look_up(w, HOST, w->port).measured);
+}
+
+static void test_observed_memory_counts_until_it_is_taken_back(void **state)
+{
+    struct fixture *w = *state;
+
+    nm_node_rooms_observe(w->rooms, HOST, w->port, 100); /* not known yet */
+    RUN_UNTIL_WITHIN(w, WITHIN, is_measured(w));
+    assert_int_equal(look_up(w, HOST, w->port).observed_mib, 0);
+    nm_node_rooms_observe(w->rooms, HOST, w->port, 2048);
+    nm_node_rooms_observe(w->rooms, HOST, w->port, 1024);
+    assert_int_equal(look_up(w, HOST, w->port).observed_mib, 3072);
+    assert_int_equal(claimed_mib(w), 0);
+    nm_node_rooms_observe(w->rooms, HOST, w->port, -2048);
+    assert_int_equal(look_up(w, HOST, w->port).observed_mib, 1024);
+    nm_node_rooms_observe(w->rooms, HOST, w->port, -4096);
+    assert_int_equal(look_up(w, HOST, w->port).observed_mib, 0);
+}
+
+static void look_up_by(struct nm_node_rooms *rooms, int32_t port, struct nm_yarn_alloc_measure *ret)
+{
+    const struct nm_peer_caller caller = {.attempt = {{TOKENS_RM, 2}, 1}, .submitter = "bob"};
+
+    nm_node_rooms_look_up(rooms, &caller, HOST, port, ret);
+}
+
+/* The proxies of two nodes observe. The node tells each of them what the other one would have lent there. */
+static void test_observed_memory_is_told_to_other_nodes(void **state)
+{
+    struct nm_node_rooms *others;
+    struct nm_yarn_alloc_measure m;
+    struct fixture *w = *state;
+
+    assert_int_equal(nm_node_rooms_new(w->peers, true, &others), 0);
+    RUN_UNTIL_WITHIN(w, WITHIN, is_measured(w));
+    nm_node_rooms_observe(w->rooms, HOST, w->port, 2048);
+    RUN_UNTIL_WITHIN(w, WITHIN, (look_up_by(others, w->port, &m), m.measured));
+    nm_node_rooms_observe(others, HOST, w->port, 1024);
+    RUN_UNTIL_WITHIN(w, WITHIN, (look_up(w, HOST, w->port), look_up_by(others, w->port, &m), m.observed_mib == 3072));
+    RUN_UNTIL_WITHIN(w, WITHIN, look_up(w, HOST, w->port).observed_mib == 3072);
+    nm_node_rooms_observe(others, HOST, w->port, -1024);
+    RUN_UNTIL_WITHIN(w, WITHIN, (look_up_by(others, w->port, &m), look_up(w, HOST, w->port).observed_mib == 2048));
+    nm_node_rooms_free(others);
+}
+
+static void test_observers_are_bounded(void **state)
+{
+    struct nm_observers o = {};
+
+    (void)state;
+    for (uint64_t i = 1; i <= 2 * NM_OBSERVERS_MAX; i++)
+        (void)nm_observers_tell(&o, i, 10, i);
+    assert_int_equal(nm_observers_tell(&o, 1, 0, 200), 10 * NM_OBSERVERS_MAX);
+    assert_int_equal(nm_observers_tell(&o, 2 * NM_OBSERVERS_MAX, INT64_MAX, 200), 10 * (NM_OBSERVERS_MAX - 1));
+    assert_int_equal(nm_observers_tell(&o, 1, -5, 200), 10 * (NM_OBSERVERS_MAX - 1) + (int64_t)INT32_MAX);
+    assert_int_equal(nm_observers_tell(&o, 1, 7, 201 + NM_OBSERVERS_USEC), 0);
+    assert_int_equal(nm_observers_tell(&o, 1, 0, 201 + NM_OBSERVERS_USEC), 0); /* its own number doesn't count */
+}
+
 static void test_the_number_of_nodes_is_limited(void **state)
 {
     struct nm_yarn_cluster_keys none = {};
@@ -159,6 +241,10 @@ int main(void)
         TEST(test_an_unknown_node_is_asked_and_its_answer_is_awaited),
         TEST(test_a_node_is_not_asked_again_immediately),
         TEST(test_an_unreachable_node_is_awaited_for_a_limited_time),
+        TEST(test_placements_are_claimed_until_an_answer_includes_them),
+        TEST(test_observed_memory_counts_until_it_is_taken_back),
+        TEST(test_observed_memory_is_told_to_other_nodes),
+        cmocka_unit_test(test_observers_are_bounded),
         TEST(test_the_number_of_nodes_is_limited),
     };
 

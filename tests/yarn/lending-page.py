@@ -25,7 +25,7 @@ def fact(name, got, wanted):
 def row_of(pipeline):
     """Returns the row of an attempt without the memory, and with the number of lines of the last column."""
     lending = pipeline["lending"]
-    held = sum(k["wanted"] > k["asked"] for k in lending["keys"])
+    held = sum(k["wanted"] > k["asked"] + k["observed"] for k in lending["keys"])
     more = held - min(held, 3) + lending["keys_total"] - len(lending["keys"])
     return [pipeline["attempt_id"], lending["rule"]] + [str(lending[name]) for name in (
         "lent", "queued", "wanted", "promoted", "preempted")] + [min(held, 3) + (more > 0)]

@@ -94,7 +94,7 @@ struct nm_yarn_candidate {
     bool blacklisted;
     struct nm_yarn_alloc_measure measure;
     bool is_fresh;       /* the measurement may be used in this heartbeat */
-    int64_t claimed_mib; /* memory of placements that the measurement may not include */
+    int64_t claimed_mib; /* memory of this allocator's placements that the measurement may not include */
     int64_t lendable_mib; /* memory that may still be lent on the node in this heartbeat */
 };
 
@@ -123,6 +123,8 @@ void nm_yarn_candidates_begin(struct nm_yarn_candidates *nodes, const struct nm_
 int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length);
 /* Returns whether the node's measurement may be used. */
 bool nm_yarn_candidate_is_fresh(const struct nm_yarn_candidate *node, uint64_t now_usec);
+/* Returns the memory of placements that the measurement may not include. */
+int64_t nm_yarn_candidate_claimed_mib(const struct nm_yarn_candidate *node);
 /* Returns the unused memory that is left on the node; -1: unknown. */
 int64_t nm_yarn_candidate_unused_mib(const struct nm_yarn_candidate *node);
 /* Counts a container that was placed on the node in the current heartbeat. */

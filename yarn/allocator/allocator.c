@@ -9,6 +9,7 @@
 #include "yarn/allocator/allocator.h"
 
 #include <errno.h>
+#include <sys/types.h>
 
 #include "yarn/allocator/allocator-state.h"
 
@@ -209,14 +210,22 @@ int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a)
     return largest_mib(&a->limits, most);
 }
 
+/* Returns the unused memory that is left on the node for lent containers. */
+static int64_t left_mib(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_candidate *node, uint64_t now_usec)
+{
+    if (!nm_yarn_candidate_is_fresh(node, now_usec))
+        return l->lends_to_unknown && !node->measure.awaited ? INT64_MAX : 0;
+    if (!node->measure.admits)
+        return 0;
+    return node->measure.unused_memory_mib - nm_yarn_candidate_claimed_mib(node) - node->measure.observed_mib;
+}
+
 /* Returns the memory that lent containers can use on the node now. */
 static int64_t startable_mib(const struct nm_yarn_alloc_limits *l, const struct nm_yarn_candidate *node,
                              uint64_t now_usec)
 {
-    int64_t unused_mib = l->lends_to_unknown && !node->measure.awaited ? INT64_MAX : 0;
+    int64_t unused_mib = left_mib(l, node, now_usec);
 
-    if (nm_yarn_candidate_is_fresh(node, now_usec))
-        unused_mib = node->measure.admits ? node->measure.unused_memory_mib - node->claimed_mib : 0;
     if (l->lendable)
         unused_mib = NM_MIN(unused_mib, l->lendable(l->userdata, node->is.host, node->is.port));
     return NM_MAX(unused_mib, INT64_C(0));
@@ -232,19 +241,71 @@ static int64_t placeable(const struct nm_yarn_alloc_limits *l, const struct nm_y
     return l->fill ? room : NM_MIN(room, INT64_C(1));
 }
 
+static int64_t lent_size_mib(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size)
+{
+    return NM_MAX(nm_yarn_normal_size(&a->limits, size).memory_mib, INT64_C(1));
+}
+
+static int64_t startable_on(const struct nm_yarn_allocator *a, const struct nm_yarn_candidate *node, int64_t size_mib,
+                            uint64_t now_usec)
+{
+    if (!is_for_lent(a, node))
+        return 0;
+    return NM_MIN(startable_mib(&a->limits, node, now_usec) / size_mib, placeable(&a->limits, node));
+}
+
 uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
                                      uint64_t now_usec)
 {
-    const int64_t size_mib = NM_MAX(nm_yarn_normal_size(&a->limits, size).memory_mib, INT64_C(1));
     int64_t n = 0;
 
-    for (size_t i = 0; a->has_limits && i < a->nodes.n; i++) {
+    for (size_t i = 0; a->has_limits && i < a->nodes.n; i++)
+        n += startable_on(a, &a->nodes.list[i], lent_size_mib(a, size), now_usec);
+    return (uint32_t)NM_MIN(n, most_of_heartbeat(a));
+}
+
+/* Returns the node for the next container: see nm_yarn_choose_candidate(). used: the containers that each node gets
+ * before. -1: no node can start another one. */
+static ssize_t next_node(const struct nm_yarn_allocator *a, int64_t size_mib, uint64_t now_usec, const int64_t *used)
+{
+    ssize_t best = -1;
+
+    for (size_t i = 0; i < a->nodes.n; i++) {
         const struct nm_yarn_candidate *node = &a->nodes.list[i];
 
-        if (is_for_lent(a, node))
-            n += NM_MIN(startable_mib(&a->limits, node, now_usec) / size_mib, placeable(&a->limits, node));
+        if (used[i] < startable_on(a, node, size_mib, now_usec) &&
+            (best < 0 || used[i] < used[best] ||
+             (used[i] == used[best] && left_mib(&a->limits, node, now_usec) >
+                                           left_mib(&a->limits, &a->nodes.list[best], now_usec))))
+            best = (ssize_t)i;
     }
-    return (uint32_t)NM_MIN(n, most_of_heartbeat(a));
+    return best;
+}
+
+size_t nm_yarn_allocator_try(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size *size, uint64_t now_usec,
+                             const struct nm_yarn_alloc_node **ret, size_t n)
+{
+    const size_t most = NM_MIN(n, (size_t)nm_yarn_allocator_startable(a, *size, now_usec));
+    const int64_t size_mib = lent_size_mib(a, *size);
+    int64_t used[NM_YARN_ALLOC_NODES_MAX] = {};
+    size_t done = 0;
+
+    for (ssize_t at; done < most && (at = next_node(a, size_mib, now_usec, used)) >= 0; used[at]++)
+        ret[done++] = &a->nodes.list[at].is;
+    *size = nm_yarn_normal_size(&a->limits, *size);
+    return done;
+}
+
+bool nm_yarn_allocator_is_awaiting(const struct nm_yarn_allocator *a, uint64_t now_usec)
+{
+    bool awaited = false;
+
+    for (size_t i = 0; i < a->nodes.n; i++) {
+        if (nm_yarn_candidate_is_fresh(&a->nodes.list[i], now_usec))
+            return false;
+        awaited |= a->nodes.list[i].measure.awaited;
+    }
+    return awaited;
 }
 
 /* ---- figures ------------------------------------------------------------------------------------ */

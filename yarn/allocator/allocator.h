@@ -102,6 +102,11 @@ struct nm_yarn_alloc_measure {
     bool admits;   /* the node starts opportunistic containers that fit */
     int64_t unused_memory_mib;
     uint64_t at_usec; /* time of the measurement, by the clock of nm_yarn_allocator_allocate() */
+    /* Not reported by the node: the memory of containers that all masters of this proxy have placed there, and that the
+     * measurement may not include. The allocator itself remembers its own placements only. */
+    int64_t claimed_mib;
+    int64_t observed_mib; /* the memory of containers that would have been lent there, if lending is only observed; the
+                             functions for what is startable subtract it, and placements ignore it */
 };
 
 struct nm_yarn_alloc_limits {
@@ -204,6 +209,13 @@ int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a);
  * of a heartbeat allow it. Must be called only while limits.lendable may be called. */
 uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
                                      uint64_t now_usec);
+/* Finds the nodes on which a heartbeat would place them, at most n. Nothing is placed. Returns their number, and sets
+ * *size to the size that the containers would have. The nodes are valid until the next
+ * nm_yarn_allocator_set_nodes(). */
+size_t nm_yarn_allocator_try(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size *size, uint64_t now_usec,
+                             const struct nm_yarn_alloc_node **ret, size_t n);
+/* Returns whether nothing is known of the listed nodes at the moment, and the answer of one of them is awaited. */
+bool nm_yarn_allocator_is_awaiting(const struct nm_yarn_allocator *a, uint64_t now_usec);
 
 /* ---- state that survives a restart of nmd: asks and blacklist, without limits and nodes -------- */
 

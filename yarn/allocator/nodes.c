@@ -238,9 +238,16 @@ void nm_yarn_candidate_measure(struct nm_yarn_candidate *node, const struct nm_y
     node->measure = *measure;
 }
 
+int64_t nm_yarn_candidate_claimed_mib(const struct nm_yarn_candidate *node)
+{
+    return NM_MAX(node->claimed_mib, node->measure.claimed_mib);
+}
+
 int64_t nm_yarn_candidate_unused_mib(const struct nm_yarn_candidate *node)
 {
-    return node->is_fresh ? NM_MAX(node->measure.unused_memory_mib - node->claimed_mib, (int64_t)0) : -1;
+    if (!node->is_fresh)
+        return -1;
+    return NM_MAX(node->measure.unused_memory_mib - nm_yarn_candidate_claimed_mib(node), INT64_C(0));
 }
 
 int64_t nm_yarn_candidate_room(const struct nm_yarn_candidate *node, int32_t queue_length)
@@ -262,6 +269,7 @@ void nm_yarn_candidate_charge(struct nm_yarn_candidate *node, int64_t memory_mib
     node->recent.count[i]++;
     node->recent.memory_mib[i] += NM_MIN(memory_mib, MEMORY_MIB_MAX);
     node->claimed_mib += NM_MIN(memory_mib, MEMORY_MIB_MAX);
+    node->measure.claimed_mib += NM_MIN(memory_mib, MEMORY_MIB_MAX);
     if (is_lent)
         node->lendable_mib -= memory_mib;
 }

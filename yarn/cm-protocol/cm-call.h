@@ -7,6 +7,7 @@
 
 #include "rpc/hadoop/server.h"
 #include "yarn/cm-protocol/cm-server.h"
+#include "yarn/cm-protocol/observers.h"
 #include "yarn/cm-protocol/token-check.h"
 #include "yarn/node/node.h"
 
@@ -23,6 +24,7 @@ struct nm_yarn_cm_server {
     struct nm_yarn_master_hooks masters; /* see nm_yarn_cm_server_set_master_hooks(); begin is NULL if no hooks are
                                             set */
     char host[256];
+    struct nm_observers observers;
 };
 
 /* ---- shared: cm-call.c -------------------------------------------------------------------- */

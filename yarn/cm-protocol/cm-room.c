@@ -6,6 +6,7 @@
 
 #include "yarn/cm-protocol/cm-call.h"
 
+#include "util/clock.h"
 #include "yarn/peer/peer.h"
 #include "yarn/peer/peer.pb-c.h"
 
@@ -42,7 +43,7 @@ void nm_cm_room(struct nm_hadoop_call *call, void *userdata)
 {
     const Peer__RoomRequest *request = (const Peer__RoomRequest *)nm_hadoop_call_request(call);
     Peer__RoomAnswer answer = PEER__ROOM_ANSWER__INIT;
-    const struct nm_yarn_cm_server *m = userdata;
+    struct nm_yarn_cm_server *m = userdata;
     int32_t states[NM_PEER_CONTAINERS_MAX];
     struct nm_yarn_node_room room;
 
@@ -62,6 +63,10 @@ void nm_cm_room(struct nm_hadoop_call *call, void *userdata)
     answer.queue_length = room.queue_length;
     answer.queue_max = room.queue_max;
     answer.admits = room.admits;
+    if (request->observer > 0) {
+        answer.has_observed_mib = 1;
+        answer.observed_mib = nm_observers_tell(&m->observers, request->observer, request->observed_mib, nm_now_usec());
+    }
     answer.states = states;
     answer.n_states = request->n_ids;
     nm_hadoop_call_answer(call, &answer.base);

@@ -94,8 +94,11 @@ static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_l
         .largest_mib = INT64_MAX,
     };
 
+    for (size_t i = 0; limits->observes && i < l->n_keys; i++)
+        b.containers -= l->keys[i].observed; /* also of forgotten keys, because they are packed */
     if (limits->application_memory_mib >= 0)
-        b.application_mib = limits->application_memory_mib - f.lent_memory_mib;
+        b.application_mib = limits->application_memory_mib - f.lent_memory_mib -
+                            (limits->observes ? f.observed_now_memory_mib : 0);
     if (limits->queue_memory_left_mib >= 0)
         b.queue_mib = NM_MIN(limits->queue_memory_left_mib, INT64_MAX - f.asked_memory_mib) + f.asked_memory_mib;
     if (limits->node_memory_mib >= 0)
@@ -105,14 +108,19 @@ static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_l
     return b;
 }
 
-/* The keys before this one take their part of the room, as if all nodes were one. */
+/* The keys before this one take their part of the room, as if all nodes were one. If the room isn't known, nothing is
+ * withdrawn: what is asked for may have been placed when it is known. */
 static int64_t startable(const struct nm_lend_limits *limits, const struct nm_lend_entry *e, const struct budget *b)
 {
     const int64_t size_mib = NM_MAX(e->size.memory_mib, INT64_C(1));
+    uint32_t n;
 
     if (!limits->startable || e->target == 0)
         return INT64_MAX;
-    return (int64_t)limits->startable(limits->userdata, &e->size) - (b->planned_mib + size_mib - 1) / size_mib;
+    n = limits->startable(limits->userdata, &e->size);
+    if (n == NM_LEND_STARTABLE_UNKNOWN)
+        return limits->observes ? 0 : e->lent_asked;
+    return (int64_t)n - (b->planned_mib + size_mib - 1) / size_mib;
 }
 
 static void apply_limits(const struct nm_lend *l, const struct nm_lend_limits *limits, struct nm_lend_entry *e,
@@ -153,6 +161,13 @@ static size_t sort_keys(const struct nm_lend *l)
     return n;
 }
 
+/* With limits.observes, the target is what would be lent in addition. What would have been lent before stays: a lent
+ * container wouldn't end because a node has less room now. */
+static void leave_out_observed(struct nm_lend_entry *e)
+{
+    e->target = (uint32_t)nm_sub_u64(e->target, e->observed);
+}
+
 static void decide(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec)
 {
     const bool busy = is_queue_busy(l, now_usec);
@@ -163,6 +178,8 @@ static void decide(struct nm_lend *l, const struct nm_lend_limits *limits, uint6
         apply_mode(l, &l->keys[i], now_usec);
         if (busy)
             reduce(&l->keys[i], 0, NM_LEND_QUEUED);
+        if (limits->observes)
+            leave_out_observed(&l->keys[i]);
     }
     n = sort_keys(l);
     for (size_t i = 0; i < n; i++)
@@ -349,7 +366,7 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
     for (size_t i = 0; r == 0 && i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
-        observe(l, e, limits->observes ? e->target : 0);
+        observe(l, e, limits->observes ? e->observed + e->target : 0);
         set_share(l, e, limits->observes ? 0 : e->target, now_usec);
         e->touched |= lends;
         r = send(l, e, now_usec);

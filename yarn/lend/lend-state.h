@@ -47,7 +47,7 @@ struct nm_lend_entry {
     struct nm_lend_key key;
     struct nm_lend_size size;
     uint32_t wanted, lent_asked;
-    uint32_t observed; /* with limits.observes: how many of `wanted` would have been lent */
+    uint32_t observed; /* with limits.observes: how many of `wanted` would be lent now */
     struct nm_lend_batch batches[NM_LEND_BATCHES_MAX]; /* oldest first */
     uint32_t n_batches;
     bool labelled, strict, other_resources, own_opportunistic;

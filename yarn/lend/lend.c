@@ -66,6 +66,8 @@ struct nm_lend_figures nm_lend_figures(const struct nm_lend *l)
 
         f.asked += e->lent_asked;
         f.asked_memory_mib += e->lent_asked * e->size.memory_mib;
+        f.observed_now += e->forgotten ? 0 : e->observed;
+        f.observed_now_memory_mib += e->forgotten ? 0 : e->observed * e->size.memory_mib;
         f.wanted += nm_lend_keys_wanted(e);
     }
     return f;
@@ -120,6 +122,7 @@ void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userda
             .wanted = nm_lend_keys_wanted(e),
             .lent_asked = e->lent_asked,
             .lent = lent[i],
+            .observed = e->forgotten ? 0 : e->observed,
             .since_usec = nm_lend_keys_wanted(e) > 0 ? e->batches[0].since_usec : 0,
             .reason = e->reason,
             .backs_off_until_usec = e->backs_off_until_usec,

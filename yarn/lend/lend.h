@@ -31,6 +31,7 @@
 #define NM_LEND_CONTAINERS_MAX 4096u /* nothing more is lent */
 #define NM_LEND_BATCHES_MAX 8u      /* times at which a key's count rose; the newest are merged */
 #define NM_LEND_NAME_MAX 255u       /* length of a host's name; a container on another host is not promoted */
+#define NM_LEND_STARTABLE_UNKNOWN UINT32_MAX
 
 /* ---- what may be lent ------------------------------------------------------------------------- */
 
@@ -56,16 +57,21 @@ struct nm_lend_size {
 /* The limits that hold at the moment of a plan. They are compared with the memory that is lent and asked for. */
 struct nm_lend_limits {
     int64_t application_memory_mib; /* maximum memory that is lent to this application; 0: nothing, -1: no limit */
-    int64_t queue_memory_left_mib;  /* maximum of the queue, less lent_memory_mib and asked_memory_mib of all masters of
-                                       the queue, this one included, but at least 0; -1: no limit */
+    int64_t queue_memory_left_mib;  /* maximum of the queue, less lent_memory_mib, asked_memory_mib and
+                                       observed_now_memory_mib of all masters of the queue, this one included, but at
+                                       least 0; -1: no limit */
     int64_t node_memory_mib;        /* maximum memory lent to this application on one node; -1: no limit */
     int64_t node_memory_left_mib;   /* with a limit for nodes: the largest container that it allows on the nodes that
                                        may get the next one; -1: these nodes aren't known, so nothing more is lent while
                                        all nodes with lent containers have reached the limit */
-    bool observes;                  /* only counts what would be lent ("observe"); the asks stay as they are */
+    /* Only counts what would be lent ("observe"); the asks stay as they are. The decisions are the same: a container
+     * that would have been lent counts for all limits until the ResourceManager grants one of its key, or the master
+     * doesn't want it any more. The other limits and `startable` must take these containers into account. */
+    bool observes;
     /* Returns how many containers of the size can start as opportunistic ones now, as the nodes have said. What can't
      * start stays in the line for guaranteed containers, where it may be granted earlier. It is called only if there is
-     * something to lend. NULL: the ResourceManager chooses the nodes, so it isn't known. */
+     * something to lend. NM_LEND_STARTABLE_UNKNOWN: it isn't known at the moment, so each key keeps its share. NULL:
+     * the ResourceManager chooses the nodes, so it is never known. */
     uint32_t (*startable)(void *userdata, const struct nm_lend_size *size);
     void *userdata; /* of startable */
 };
@@ -87,7 +93,7 @@ enum nm_lend_reason {
     NM_LEND_APPLICATION_LIMIT,
     NM_LEND_QUEUE_LIMIT,
     NM_LEND_NODE_LIMIT,        /* all nodes have reached the limit: see nm_lend_limits.node_memory_left_mib */
-    NM_LEND_NO_ROOM,           /* no node can start more opportunistic containers now: see nm_lend_limits.startable */
+    NM_LEND_NO_ROOM,           /* no node is known to start more opportunistic containers now: see `startable` */
     NM_LEND_REFUSED,           /* the ResourceManager grants guaranteed containers only (no opportunistic allocation) */
     NM_LEND_N_REASONS,
 };
@@ -276,6 +282,8 @@ struct nm_lend_figures {
     uint64_t observed;                /* with limits.observes: containers that would have been lent */
     uint64_t observed_memory_mib;     /* their memory */
     uint64_t observed_memory_mib_sec; /* their memory times the time that their asks still waited */
+    uint32_t observed_now;            /* of them, those whose asks still wait */
+    int64_t observed_now_memory_mib;
     uint64_t oldest_since_usec; /* when the oldest container that is lent now was granted; 0: none */
 };
 struct nm_lend_figures nm_lend_figures(const struct nm_lend *l);
@@ -303,6 +311,7 @@ struct nm_lend_key_view {
     struct nm_lend_key key;
     struct nm_lend_size size;
     uint32_t wanted, lent_asked, lent;
+    uint32_t observed;   /* of `wanted`, containers that would be lent now; with limits.observes */
     uint64_t since_usec; /* when the oldest of `wanted` was asked for */
     enum nm_lend_reason reason;
     uint64_t backs_off_until_usec;

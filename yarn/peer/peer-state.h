@@ -73,6 +73,8 @@ struct nm_peer_call {
     /* of a question about a node's room */
     struct nm_yarn_container_id *ids;
     size_t n_ids;
+    uint64_t observer;
+    int64_t observed_mib;
     nm_peer_room_cb_t on_room;
     /* of an update */
     struct nm_yarn_container_id id;

@@ -13,6 +13,7 @@
 
 /* Java's NodeManager doesn't know the protocol. If hadoop.security.authorization is true, it refuses the connection. */
 #define UNKNOWN_PROTOCOL "Unknown protocol"
+#define OBSERVED_MIB_MAX (INT64_C(1) << 40) /* so that sums don't overflow */
 
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
@@ -90,6 +91,7 @@ static struct nm_peer_room read_room(const Peer__RoomAnswer *m)
         .vcores = NM_MAX(m->vcores, 0),
         .guaranteed_free_vcores = NM_MAX(m->guaranteed_free_vcores, 0),
         .unused_memory_mib = positive(m->unused_memory_mib),
+        .observed_mib = NM_MIN(positive(m->observed_mib), OBSERVED_MIB_MAX),
         .queue_length = NM_MAX(m->queue_length, 0),
         .queue_max = NM_MAX(m->queue_max, 0),
         .admits = m->admits,
@@ -148,6 +150,9 @@ static int send_room(struct nm_peer_call *c, struct nm_hadoop_client *client)
         ids[i] = nm_yarn_container_message_set(&messages[i], &c->ids[i]);
     request.ids = ids;
     request.n_ids = c->n_ids;
+    request.has_observer = request.has_observed_mib = c->observer > 0;
+    request.observer = c->observer;
+    request.observed_mib = c->observed_mib;
     if (r == 0)
         r = nm_hadoop_client_call(client, NM_PEER_METHOD_ROOM, &request.base, &peer__room_answer__descriptor, 0,
                                   UINT64_MAX, nm_peer_call_on_reply, c);
@@ -212,6 +217,8 @@ int nm_peers_ask_room(struct nm_peers *all, const struct nm_peer_caller *caller,
     c->send = send_room;
     c->finish = finish_room;
     c->on_room = cb;
+    c->observer = caller->observer;
+    c->observed_mib = caller->observed_mib;
     r = nm_peer_links_call(all, caller, node, NM_PEER_PROTOCOL_ROOM, c);
     if (r == 0)
         c = NULL;

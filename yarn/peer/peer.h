@@ -48,6 +48,10 @@ void nm_peers_forget(struct nm_peers *p, const void *userdata);
 struct nm_peer_caller {
     struct nm_yarn_attempt_id attempt;
     const char *submitter;
+    /* Of a question for the room, while it is only observed what would be lent: the memory of the containers that this
+     * nmd would have lent there, and the number that nmd has chosen for itself. 0: it doesn't observe. */
+    uint64_t observer;
+    int64_t observed_mib;
 };
 
 enum nm_peer_kind {
@@ -65,6 +69,7 @@ struct nm_peer_room {
     int32_t vcores, guaranteed_free_vcores;
     int64_t unused_memory_mib;    /* what opportunistic containers could be admitted to now, by measured use */
     int32_t queue_length, queue_max;
+    int64_t observed_mib;         /* memory of the containers that other nmds would have lent there */
     bool admits;                  /* opportunistic containers are admitted at present (no breaker, no drain, healthy) */
     const struct nm_yarn_container_id *ids; /* those of the question */
     const enum nm_peer_container_state *states;

@@ -65,6 +65,7 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
             list[k++] = (struct nm_yarn_alloc_node){
                 .host = nodes[i]->id->host, .port = nodes[i]->id->port, .web_address = nodes[i]->web_address,
                 .rack = nodes[i]->rack, .partition = nodes[i]->partition, .room = -1};
+    d->listed = true;
     return nm_yarn_allocator_set_nodes(d->allocator, list, k);
 }
 
@@ -142,8 +143,12 @@ static bool is_own(const void *userdata, int32_t priority, int64_t request_id)
 static int64_t lendable(const void *userdata, const char *host, int32_t port)
 {
     const struct nm_distribute *d = userdata;
+    const struct nm_stage_master *m = d->m;
+    int64_t used_mib = m->observed_on ? m->observed_on(m->observer, host, port) : 0;
 
-    return d->m->context->settings->lending.node_max_mib - nm_lend_memory_on(d->m->lends, host, port);
+    if (m->lends)
+        used_mib += nm_lend_memory_on(m->lends, host, port);
+    return m->context->settings->lending.node_max_mib - used_mib;
 }
 
 void nm_distribute_check_queues(struct nm_distribute *d)
@@ -192,9 +197,21 @@ void nm_distribute_look_up_rooms(struct nm_distribute *d)
 
 uint32_t nm_distribute_startable(const struct nm_distribute *d, struct nm_yarn_alloc_size size)
 {
+    const uint64_t now = nm_steady_usec();
+
+    if (!d->registered)
+        return 0;
+    if (!d->listed || !nm_distribute_has_keys(d) || nm_yarn_allocator_is_awaiting(d->allocator, now))
+        return NM_LEND_STARTABLE_UNKNOWN;
+    return nm_yarn_allocator_startable(d->allocator, size, now);
+}
+
+size_t nm_distribute_try(const struct nm_distribute *d, struct nm_yarn_alloc_size *size,
+                         const struct nm_yarn_alloc_node **ret, size_t n)
+{
     if (!d->registered || !nm_distribute_has_keys(d))
         return 0;
-    return nm_yarn_allocator_startable(d->allocator, size, nm_steady_usec());
+    return nm_yarn_allocator_try(d->allocator, size, nm_steady_usec(), ret, n);
 }
 
 static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)

@@ -14,6 +14,7 @@ struct nm_distribute {
     struct nm_yarn_allocator *allocator;
     struct nm_yarn_alloc_limits limits; /* the limits that the allocator uses */
     bool registered;
+    bool listed; /* the ResourceManager has listed the nodes since the start of nmd */
     int64_t expiry_msec; /* time for which a container token is valid */
     bool has_number;
     int64_t number_start; /* the ResourceManager lets this node use container numbers below this number */

@@ -144,6 +144,8 @@ static void take_type(struct nm_lender *l, Masters__AllocateAnswer *answer, bool
     for (size_t i = 0; i < answer->n_containers; i++) {
         Masters__Container *m = answer->containers[i];
 
+        if (m && m->node)
+            nm_lenders_note_node(l->m->context, m->node->host, m->node->port);
         if (m && (m->execution_type == NM_LENDER_OPPORTUNISTIC) == opportunistic &&
             !take_container(l, m, &is_first, error))
             answer->containers[i] = NULL;

@@ -60,23 +60,7 @@ static int note_asks(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
-/* The questions of one plan. The nodes' answers are looked up once, with the first question. */
-struct questions {
-    struct nm_distribute *distribute;
-    bool is_measured;
-};
-
-static uint32_t startable(void *userdata, const struct nm_lend_size *size)
-{
-    struct questions *q = userdata;
-
-    if (!q->is_measured)
-        nm_distribute_look_up_rooms(q->distribute);
-    q->is_measured = true;
-    return nm_distribute_startable(q->distribute, (struct nm_yarn_alloc_size){size->memory_mib, size->vcores});
-}
-
-static struct nm_lend_limits limits_of(const struct nm_lender *l, struct questions *q)
+static struct nm_lend_limits limits_of(struct nm_lender *l)
 {
     const struct nm_yarn_lending *s = &l->m->context->settings->lending;
     struct nm_lend_limits limits = {
@@ -85,12 +69,7 @@ static struct nm_lend_limits limits_of(const struct nm_lender *l, struct questio
 
     if (s->queue_max_mib >= 0)
         limits.queue_memory_left_mib = NM_MAX(s->queue_max_mib - nm_lender_queue_memory(l), 0);
-    if (!l->m->lends || !l->m->distribute)
-        return limits;
-    limits.node_memory_left_mib = nm_distribute_lendable_mib(l->m->distribute);
-    *q = (struct questions){.distribute = l->m->distribute};
-    limits.startable = startable;
-    limits.userdata = q;
+    nm_lender_limit_by_nodes(l, &limits);
     return limits;
 }
 
@@ -136,8 +115,7 @@ static int find_asks(const struct nm_lender *l, struct nm_stage_call *c, struct 
 
 static int make_plan(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_usec, struct plan *ret)
 {
-    struct questions q;
-    const struct nm_lend_limits limits = limits_of(l, &q);
+    const struct nm_lend_limits limits = limits_of(l);
     struct plan p = {};
     int r = nm_lend_plan(l->books, &limits, now_usec, &p.changes, &p.n);
 
@@ -334,6 +312,8 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c)
     r = note_asks(l, c, now);
     if (r == 0)
         r = make_plan(l, c, now, &plan);
+    if (r == 0 && l->m->context->settings->lending.observes)
+        nm_lender_settle_observed(l);
     if (r == 0)
         r = replace_request(l, c, &plan);
     nm_lender_count(l);

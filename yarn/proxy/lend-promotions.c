@@ -93,7 +93,7 @@ int nm_lender_add_promotions(struct nm_lender *l, struct nm_stage_call *c, Maste
 
 static struct nm_peer_caller caller_of(const struct nm_lender *l)
 {
-    return (struct nm_peer_caller){l->m->attempt, l->m->submitter};
+    return (struct nm_peer_caller){.attempt = l->m->attempt, .submitter = l->m->submitter};
 }
 
 static void try_later(struct nm_lender_update *u)

@@ -35,6 +35,14 @@ struct nm_lender_hidden {
     enum { NM_LENDER_KNOWN, NM_LENDER_SENT, NM_LENDER_RELEASED, NM_LENDER_ENDED } is;
 };
 
+/* A container that would be lent now ("observe"), with the node that would run it. */
+struct nm_lender_observed {
+    struct nm_lend_key key;
+    char *host;
+    int32_t port;
+    int64_t memory_mib;
+};
+
 /* A promoted container whose node doesn't have the new token yet. */
 struct nm_lender_update {
     struct nm_yarn_container_id id;
@@ -57,7 +65,12 @@ struct nm_lender {
     char *queue, *type;            /* NULL: not known yet */
     struct nm_yarn_lending_choice choice;
     bool memory_only;   /* the ResourceManager doesn't count vcores */
-    int64_t memory_mib; /* lent or asked for as opportunistic */
+    int64_t memory_mib; /* lent, asked for as opportunistic, or observed */
+
+    struct nm_lender_observed *observed; /* oldest first */
+    size_t n_observed, observed_size;
+    uint64_t settled_revision; /* of the books, when `observed` was changed last */
+    bool has_rooms;            /* what the nodes have said was looked up for the present plan */
 
     struct nm_lender_ask *asks;
     size_t n_asks;
@@ -94,7 +107,7 @@ static inline bool nm_lender_same_key(const struct nm_lend_key *a, const struct 
 /* Adds a lender to the list of the context, or removes it. */
 void nm_lender_enlist(struct nm_lender *l);
 void nm_lender_delist(struct nm_lender *l);
-/* Returns the memory that is lent to masters of this queue on this node, or asked for. */
+/* Returns the memory that is lent to masters of this queue on this node, asked for, or observed. */
 int64_t nm_lender_queue_memory(const struct nm_lender *l);
 /* Updates memory_mib. Must be called after the books have changed. */
 void nm_lender_count(struct nm_lender *l);
@@ -131,6 +144,15 @@ int nm_lender_add_update(struct nm_lender *l, const struct nm_yarn_container_id 
                          const struct nm_token *token);
 struct nm_lender_update *nm_lender_find_update(struct nm_lender *l, const struct nm_yarn_container_id *id);
 void nm_lender_drop_update(struct nm_lender *l, const struct nm_yarn_container_id *id);
+
+/* ---- lend-observe.c ---- */
+/* Adds the limits that come from the nodes, if their room is known. They are valid for one plan. */
+void nm_lender_limit_by_nodes(struct nm_lender *l, struct nm_lend_limits *limits);
+/* Returns the memory in MiB of the containers that the node would run. */
+int64_t nm_lender_observed_on(const void *lender, const char *host, int32_t port);
+/* Gives the containers that would be lent their nodes. Must be called after a plan that only observes. */
+void nm_lender_settle_observed(struct nm_lender *l);
+void nm_lender_drop_observed(struct nm_lender *l);
 
 /* ---- lend-store.c ---- */
 /* Saves the state if it has changed. If this fails, nothing is lent until a save succeeds. */

@@ -50,7 +50,7 @@ void nm_lender_count(struct nm_lender *l)
 {
     const struct nm_lend_figures f = nm_lend_figures(l->books);
 
-    l->memory_mib = NM_MAX(f.lent_memory_mib, 0) + NM_MAX(f.asked_memory_mib, 0);
+    l->memory_mib = NM_MAX(f.lent_memory_mib, 0) + NM_MAX(f.asked_memory_mib, 0) + NM_MAX(f.observed_now_memory_mib, 0);
 }
 
 void nm_lender_report(struct nm_lender *l, enum nm_lender_event event, int level, const char *format, ...)

@@ -361,7 +361,10 @@ struct nm_lender *nm_lender_free(struct nm_lender *l)
     nm_lender_delist(l);
     nm_peers_forget(l->m->context->peers, l);
     sd_event_source_disable_unref(l->timer);
+    nm_lender_drop_observed(l);
     nm_lender_clear(l);
+    l->m->observed_on = NULL;
+    free(l->observed);
     free(l->asks);
     free(l->hidden);
     free(l->updates);

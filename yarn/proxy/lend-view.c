@@ -71,10 +71,13 @@ void nm_yarn_lend_view_ended(struct nm_yarn_lend_base *b, const struct nm_yarn_l
     add_counts(&b->ended, &f);
 }
 
-/* Returns how many containers of a key the master waits for that aren't asked for as opportunistic ones. */
+/* Returns how many containers of a key the master waits for that are neither asked for as opportunistic ones nor would
+ * be lent. */
 static uint32_t held_of(const struct nm_lend_key_view *k)
 {
-    return k->wanted > k->lent_asked ? k->wanted - k->lent_asked : 0;
+    const uint32_t others = k->lent_asked + k->observed;
+
+    return k->wanted > others ? k->wanted - others : 0;
 }
 
 static void add_held(const struct nm_lend_key_view *k, void *userdata)
@@ -95,6 +98,7 @@ void nm_yarn_lend_view_sum(const struct nm_yarn_lend_view *v, struct nm_yarn_len
     ret->figures.asked += f.asked;
     ret->figures.lent_memory_mib += f.lent_memory_mib;
     ret->figures.asked_memory_mib += f.asked_memory_mib;
+    ret->figures.observed_now += f.observed_now;
     ret->figures.wanted += f.wanted;
     if (f.oldest_since_usec > 0)
         ret->oldest_usec = NM_MAX(ret->oldest_usec, nm_sub_u64(v->now_usec, f.oldest_since_usec));
@@ -165,10 +169,11 @@ struct key_list {
 
 static json_t *key_to_json(const struct nm_lend_key_view *k, uint64_t now_usec)
 {
-    return json_pack("{s:i, s:I, s:I, s:i, s:I, s:I, s:I, s:o, s:s, s:s, s:o}", "priority", (int)k->key.priority,
+    return json_pack("{s:i, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:o}", "priority", (int)k->key.priority,
                      "request_id", (json_int_t)k->key.request_id, "memory_bytes", bytes_of_size(&k->size),
                      "vcores", (int)k->size.vcores, "wanted", (json_int_t)k->wanted, "asked",
-                     (json_int_t)k->lent_asked, "lent", (json_int_t)k->lent, "since_usec",
+                     (json_int_t)k->lent_asked, "lent", (json_int_t)k->lent, "observed", (json_int_t)k->observed,
+                     "since_usec",
                      time_of_day(k->since_usec, now_usec), "reason", nm_lend_reason_name(k->reason),
                      "reason_text", nm_lend_reason_text(k->reason), "backs_off_until_usec",
                      k->backs_off_until_usec > now_usec
@@ -404,6 +409,8 @@ static void print_key(const struct nm_lend_key_view *k, void *userdata)
         fprintf(p->f, " (the oldest for %s)",
                 nm_format_duration(nm_sub_u64(p->now_usec, k->since_usec), waited, sizeof waited));
     fprintf(p->f, ", %" PRIu32 " asked for as opportunistic, %" PRIu32 " lent.", k->lent_asked, k->lent);
+    if (k->observed > 0)
+        fprintf(p->f, " %" PRIu32 " would be lent.", k->observed);
     if (held_of(k) > 0 && k->reason != NM_LEND_LENT)
         fprintf(p->f, " The rest is not lent: it %s", nm_lend_reason_text(k->reason));
     if (held_of(k) > 0 && k->reason != NM_LEND_LENT && k->backs_off_until_usec > p->now_usec)

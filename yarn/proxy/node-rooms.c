@@ -5,9 +5,20 @@
 #include "yarn/proxy/node-rooms.h"
 
 #include <errno.h>
+#include <sys/random.h>
 
 #include "util/array.h"
 #include "util/clock.h"
+
+#define CLAIM_STEP_USEC (500 * NM_USEC_PER_MSEC) /* placements within this time are one claim */
+#define CLAIMS_MAX 16u /* enough for the time of a claim and the time between two answers */
+#define CLAIM_MIB_MAX (INT64_C(1) << 40) /* so that sums don't overflow */
+
+/* Placements of about the same time. */
+struct claim {
+    int64_t memory_mib;
+    uint64_t at_usec; /* of the first one, by nm_steady_usec() */
+};
 
 struct entry {
     const char *host; /* first member, as nm_bsearch_name() requires */
@@ -18,21 +29,28 @@ struct entry {
     bool measured, admits; /* measured: the node has answered */
     int64_t unused_memory_mib;
     uint64_t answered_usec; /* time of the last answer, by nm_steady_usec() */
+    struct claim claims[CLAIMS_MAX]; /* oldest first */
+    unsigned n_claims;
+    int64_t observed_mib, others_mib; /* what masters of this node, and of other nodes, would have been lent there */
 };
 
 struct nm_node_rooms {
     struct nm_peers *peers;
+    uint64_t observer; /* see nm_peer_caller */
     struct entry *list; /* sorted by host */
     size_t n;
 };
 
-int nm_node_rooms_new(struct nm_peers *peers, struct nm_node_rooms **ret)
+int nm_node_rooms_new(struct nm_peers *peers, bool observes, struct nm_node_rooms **ret)
 {
     struct nm_node_rooms *all = calloc(1, sizeof *all);
 
     if (!all)
         return -ENOMEM;
     all->peers = peers;
+    /* Without a number, the masters of other nodes don't know what is observed here. */
+    if (!observes || getrandom(&all->observer, sizeof all->observer, GRND_NONBLOCK) != sizeof all->observer)
+        all->observer = 0;
     *ret = all;
     return 0;
 }
@@ -105,6 +123,66 @@ static struct entry *add(struct nm_node_rooms *all, const char *host, int32_t po
     return &list[i];
 }
 
+/* ---- claims ----------------------------------------------------------------------------------- */
+
+static bool is_over(const struct entry *e, const struct claim *c)
+{
+    return e->measured && e->answered_usec >= c->at_usec + CLAIM_STEP_USEC + NM_NODE_ROOMS_CLAIM_USEC;
+}
+
+/* Drops the claims that the last answer includes. Returns the memory of the others. */
+static int64_t count_claims(struct entry *e)
+{
+    int64_t sum_mib = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < e->n_claims; i++)
+        if (!is_over(e, &e->claims[i])) {
+            sum_mib += e->claims[i].memory_mib;
+            e->claims[n++] = e->claims[i];
+        }
+    e->n_claims = n;
+    return sum_mib;
+}
+
+/* Returns the claim for a placement at this time. If there are too many, the newest one counts for a longer time. */
+static struct claim *claim_at(struct entry *e, uint64_t now_usec)
+{
+    struct claim *last;
+
+    if (e->n_claims == 0 ||
+        (e->n_claims < CLAIMS_MAX && now_usec - e->claims[e->n_claims - 1].at_usec >= CLAIM_STEP_USEC))
+        e->claims[e->n_claims++] = (struct claim){.at_usec = now_usec};
+    last = &e->claims[e->n_claims - 1];
+    if (now_usec - last->at_usec >= CLAIM_STEP_USEC)
+        last->at_usec = now_usec;
+    return last;
+}
+
+void nm_node_rooms_claim(struct nm_node_rooms *all, const char *host, int32_t port, int64_t memory_mib)
+{
+    struct entry *e = find(all, host, port);
+    struct claim *c;
+
+    if (!e)
+        return;
+    (void)count_claims(e);
+    c = claim_at(e, nm_steady_usec());
+    memory_mib = NM_MIN(memory_mib, CLAIM_MIB_MAX);
+    c->memory_mib = NM_MIN(c->memory_mib + memory_mib, CLAIM_MIB_MAX);
+}
+
+/* If the node was dropped from the table meanwhile, its former memory is unknown. */
+void nm_node_rooms_observe(struct nm_node_rooms *all, const char *host, int32_t port, int64_t memory_mib)
+{
+    struct entry *e = find(all, host, port);
+
+    if (!e)
+        return;
+    memory_mib = NM_MIN(memory_mib, CLAIM_MIB_MAX);
+    e->observed_mib = NM_MAX(e->observed_mib + memory_mib, INT64_C(0));
+}
+
 /* ---- questions -------------------------------------------------------------------------------- */
 
 static void on_room(void *userdata, const char *host, int32_t port, int error, const struct nm_peer_room *room)
@@ -117,6 +195,7 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
         e->measured = true;
         e->admits = room->admits;
         e->unused_memory_mib = room->unused_memory_mib;
+        e->others_mib = room->observed_mib;
         e->answered_usec = nm_steady_usec();
     }
     if (error == 0 || error == NM_PEER_E_OTHER)
@@ -126,6 +205,7 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
 /* If the node can't be asked at the moment, it is asked again after the usual time. */
 static void ask(struct nm_node_rooms *all, struct entry *e, const struct nm_peer_caller *caller, uint64_t now_usec)
 {
+    struct nm_peer_caller with = *caller;
     const bool due = e->asked_usec == 0 || now_usec - e->asked_usec >= NM_NODE_ROOMS_ASK_USEC;
 
     if (e->waiting_usec == 0 && (due || !e->measured))
@@ -133,7 +213,9 @@ static void ask(struct nm_node_rooms *all, struct entry *e, const struct nm_peer
     if (!due)
         return;
     e->asked_usec = now_usec;
-    (void)nm_peers_ask_room(all->peers, caller, e->host, e->port, NULL, 0, on_room, all);
+    with.observer = all->observer;
+    with.observed_mib = e->observed_mib;
+    (void)nm_peers_ask_room(all->peers, &with, e->host, e->port, NULL, 0, on_room, all);
 }
 
 static enum nm_yarn_alloc_kind kind_of(const struct nm_node_rooms *all, const struct entry *e)
@@ -166,5 +248,7 @@ void nm_node_rooms_look_up(struct nm_node_rooms *all, const struct nm_peer_calle
         .admits = e->admits,
         .unused_memory_mib = e->unused_memory_mib,
         .at_usec = e->answered_usec,
+        .claimed_mib = count_claims(e),
+        .observed_mib = e->observed_mib + e->others_mib,
     };
 }

@@ -16,15 +16,25 @@
 #define NM_NODE_ROOMS_ASK_USEC (5 * NM_USEC_PER_SEC)
 /* Time for which the first answer of a node is awaited. */
 #define NM_NODE_ROOMS_AWAIT_USEC (2 * NM_USEC_PER_SEC)
+/* Time from a placement until the container uses its node: the master must get it and start it first. */
+#define NM_NODE_ROOMS_CLAIM_USEC (3 * NM_USEC_PER_SEC)
 
 struct nm_node_rooms;
 
-/* peers must outlive *ret. */
-int nm_node_rooms_new(struct nm_peers *peers, struct nm_node_rooms **ret);
+/* peers must outlive *ret. observes: the masters only observe what would be lent. */
+int nm_node_rooms_new(struct nm_peers *peers, bool observes, struct nm_node_rooms **ret);
 struct nm_node_rooms *nm_node_rooms_free(struct nm_node_rooms *all);
 NM_DEFINE_CLEANUP(struct nm_node_rooms *, nm_node_rooms_free)
 
 /* Returns what is known of the node, and asks it on behalf of the caller if this is due. The clock of the measurement's
- * time is CLOCK_REALTIME. Without memory, the node's room counts as unknown. */
+ * time is that of nm_steady_usec(). Without memory, the node's room counts as unknown. */
 void nm_node_rooms_look_up(struct nm_node_rooms *all, const struct nm_peer_caller *caller, const char *host,
                            int32_t port, struct nm_yarn_alloc_measure *ret);
+
+/* Notes that a master of this node has placed a container on a node that was looked up. All masters of this node see
+ * its memory as claimed, until an answer of the node may include it. So two masters don't use the same room. */
+void nm_node_rooms_claim(struct nm_node_rooms *all, const char *host, int32_t port, int64_t memory_mib);
+
+/* Adds to the memory of the containers that would have been lent there ("observe"), or subtracts from it. The node is
+ * told with the next question, so that the masters of other nodes learn it, too. */
+void nm_node_rooms_observe(struct nm_node_rooms *all, const char *host, int32_t port, int64_t memory_mib);

@@ -242,8 +242,10 @@ int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIde
         return refuse_start(why, &master.attempt, "Invalid credentials");
     if (r == 0)
         r = nm_pipeline_begin(p->pipelines, &master, token->submitter, wish_of(context), &theirs);
-    if (r == 0)
+    if (r == 0) {
+        nm_lenders_note_address(&p->context, token->node_address);
         *ret = copy;
+    }
     return r;
 }
 
@@ -411,7 +413,8 @@ static int open_peers(struct nm_yarn_proxy *p)
                                            .signer = &p->context.signer};
     int r = nm_peers_new(&params, &p->context.peers);
 
-    return r < 0 ? r : nm_node_rooms_new(p->context.peers, &p->context.rooms);
+    return r < 0 ? r : nm_node_rooms_new(p->context.peers, p->context.settings->lending.observes,
+                                           &p->context.rooms);
 }
 
 int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_proxy **ret, char **ret_message)
@@ -452,6 +455,7 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
     if (!p)
         return NULL;
     nm_pipelines_free(p->pipelines); /* this answers all calls, so it must precede the end of the server */
+    nm_lenders_done(&p->context.lenders);
     nm_hadoop_server_free(p->server);
     nm_node_rooms_free(p->context.rooms);
     nm_peers_free(p->context.peers);

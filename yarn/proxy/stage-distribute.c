@@ -33,6 +33,14 @@ static bool is_repeated(const struct nm_distribute *d, const Masters__AllocateRe
     return d->n_placed > 0 && request->response_id == d->response_id;
 }
 
+/* Other masters of this node must not use the same room. */
+static void claim_all(struct nm_distribute *d, const struct nm_yarn_placement *placements, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        nm_node_rooms_claim(d->m->context->rooms, placements[i].node->host, placements[i].node->port,
+                            placements[i].size.memory_mib);
+}
+
 static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t response_id, Masters__Container ***ret,
                      size_t *ret_n)
 {
@@ -49,6 +57,7 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
     list = r == 0 ? nm_arena_alloc(&c->arena, (n + 1) * sizeof *list) : NULL;
     if (!list)
         return r < 0 ? r : -ENOMEM;
+    claim_all(d, placements, n);
     for (size_t i = 0; r == 0 && i < n; i++)
         r = nm_distribute_grant(d, c, &placements[i], &list[i]);
     if (r == 0)

@@ -88,6 +88,8 @@ static int lend_open(struct nm_stage_master *m, const struct nm_yarn_stored_mast
     if (!l)
         return -ENOMEM;
     l->m = m;
+    m->observed_on = nm_lender_observed_on;
+    m->observer = l;
     nm_lender_enlist(l);
     r = make_books(l, kept);
     if (r == 0)

@@ -15,6 +15,7 @@
 
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/server.h"
+#include "yarn/allocator/allocator.h"
 #include "yarn/conf/settings.h"
 #include "yarn/exceptions.h"
 #include "yarn/ids.h"
@@ -43,6 +44,11 @@ struct nm_lenders {
     struct nm_lender *first; /* the list of all lenders, from which the totals of queues are computed */
     uint64_t logged_usec[NM_LENDER_N_EVENTS];
     unsigned left_out[NM_LENDER_N_EVENTS]; /* sentences that were not logged since then */
+    /* With "observe" and without distributed scheduling: the nodes on which something would be lent. */
+    struct nm_yarn_alloc_node *seen; /* has room for NM_YARN_ALLOC_NODES_MAX nodes */
+    size_t n_seen, replaced;
+    bool has_new;
+    struct nm_yarn_allocator *nodes;
 };
 
 enum nm_masters_method {
@@ -81,6 +87,10 @@ struct nm_stage_master {
     /* The books of the stage that lends, or NULL if nothing is lent. Opportunistic asks may be lent asks of a master
      * that asked for guaranteed containers. Valid while that stage, or a later one, handles a call. */
     const struct nm_lend *lends;
+    /* While it is only observed what would be lent: the memory in MiB of the containers that a node would run. NULL:
+     * the chain has no stage that lends. */
+    int64_t (*observed_on)(const void *observer, const char *host, int32_t port);
+    const void *observer; /* the first argument */
     /* That of the stage for distributed scheduling, or NULL if the chain doesn't contain it. */
     struct nm_distribute *distribute;
     /* Saves the current state of all stages. Returns 0 or -errno. */
@@ -141,6 +151,12 @@ void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, co
  */
 extern const struct nm_stage_type nm_stage_lend;
 
+/* Note a node that may run opportunistic containers. address: "host:port", or NULL. */
+void nm_lenders_note_node(struct nm_stage_context *c, const char *host, int32_t port);
+void nm_lenders_note_address(struct nm_stage_context *c, const char *address);
+/* Frees the nodes. There must be no lender any more. */
+void nm_lenders_done(struct nm_lenders *all);
+
 /*
  * Distributed scheduling. Removes the opportunistic asks from a master's calls, and places their containers on the
  * nodes that the ResourceManager lists (allocator/). The forwarded call reports the placements to the ResourceManager,
@@ -152,9 +168,13 @@ struct nm_distribute;
 int64_t nm_distribute_lendable_mib(const struct nm_distribute *d); /* nm_yarn_allocator_lendable_mib() */
 /* Looks up what the listed nodes have said last, and asks them if it is time. */
 void nm_distribute_look_up_rooms(struct nm_distribute *d);
-/* Returns nm_yarn_allocator_startable() by what was looked up last. Nothing can start before the master has registered,
- * or without the cluster's keys. */
+/* Returns nm_yarn_allocator_startable() by what was looked up last. Nothing can start before the master has registered.
+ * NM_LEND_STARTABLE_UNKNOWN: nmd was restarted, and the ResourceManager has not sent the nodes or the cluster's keys
+ * since, or no node has answered yet. */
 uint32_t nm_distribute_startable(const struct nm_distribute *d, struct nm_yarn_alloc_size size);
+/* nm_yarn_allocator_try() */
+size_t nm_distribute_try(const struct nm_distribute *d, struct nm_yarn_alloc_size *size,
+                         const struct nm_yarn_alloc_node **ret, size_t n);
 
 /*
  * The last stage. It calls the ResourceManager with the token that the ResourceManager issued for the attempt. Each
