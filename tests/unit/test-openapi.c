@@ -169,8 +169,8 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false,\"registered_before\":false," \
     "\"queue\":\"q\",\"application_type\":\"TEZ\",\"oldest_since_usec\":1," \
     "\"keys_total\":1,\"keys\":[{\"priority\":20," \
-    "\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"wanted\":3,\"asked\":0,\"lent\":1,\"observed\":0,\"since_usec\":1," \
-    "\"reason\":\"strict\",\"reason_text\":\"r\",\"backs_off_until_usec\":null}]}"
+    "\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"wanted\":3,\"asked\":0,\"lent\":1,\"observed\":0," \
+    "\"since_usec\":1,\"reason\":\"strict\",\"reason_text\":\"r\",\"backs_off_until_usec\":null}]}"
 #define LENDING_TOTALS \
     "{" LENT ",\"observes\":false,\"oldest_usec\":1,\"held\":{\"lent\":0,\"off\":0,\"registered_before\":0," \
     "\"label\":0,\"strict\":0,\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0," \

@@ -4,8 +4,8 @@
 /*
  * The containers that other nodes' nmd would lend on this node, while nmd.lending is "observe". No container runs, so
  * only those who observe know of them. Each tells this node with its questions how much memory they have, and learns
- * what the others have told. So the room of this node isn't counted by several of them. Whoever has a master's token can
- * tell numbers, so they are used for nothing but such counts.
+ * what the others have told. So the room of this node isn't counted by several of them. Whoever has a master's token
+ * can tell numbers, so they are used for nothing but such counts.
  */
 
 #include <stddef.h>
