@@ -558,6 +558,32 @@ bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key)
     return find_key(c, key);
 }
 
+size_t nm_cache_list(const struct nm_cache *c, const struct nm_cache_key *key, uint64_t *ids, size_t room)
+{
+    const struct slot like = {.hash = hash_key(c, key)};
+    size_t n = 0;
+
+    for (uint32_t i = c->room ? *head_of(c, BY_KEY, &like) : 0; i > 0; i = c->slots[i - 1].next[BY_KEY]) {
+        const struct slot *slot = &c->slots[i - 1];
+
+        if (slot->hash != like.hash || slot->entry.state != NM_CACHE_READY || !same_key(&slot->entry.key, key))
+            continue;
+        if (n < room)
+            ids[n] = slot->entry.id;
+        n++;
+    }
+    return n;
+}
+
+void nm_cache_use(struct nm_cache *c, uint64_t id)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot && slot->entry.state == NM_CACHE_READY);
+    slot->entry.users++;
+    settle(c, slot);
+}
+
 void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes)
 {
     c->most_bytes = most_bytes;

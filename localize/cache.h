@@ -120,5 +120,12 @@ const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);   
 /* Returns the entry that nm_cache_request() would find. NULL: nm_cache_request() would make a new entry. */
 const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key);
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);
+
+/* Stores the ids of the fetched entries with this key, at most `room` of them, and returns how many there are. Includes
+ * the entries with is_leaving, which lookups don't find. Leaves out entries that are being removed. */
+size_t nm_cache_list(const struct nm_cache *c, const struct nm_cache_key *key, uint64_t *ids, size_t room);
+/* Adds a user to an entry that nm_cache_list() has listed. The entry is in use until nm_cache_release(). */
+void nm_cache_use(struct nm_cache *c, uint64_t id);
+
 void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes);
 uint64_t nm_cache_bytes(const struct nm_cache *c);

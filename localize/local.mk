@@ -57,6 +57,7 @@ libnm_localize_a_SOURCES = \
 	%D%/job.c %D%/job.h \
 	%D%/layout.c %D%/layout.h \
 	%D%/leftovers.c %D%/leftovers.h \
+	%D%/retain.c \
 	%D%/user-queue.c %D%/user-queue.h \
 	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
 	%D%/worker-process.c %D%/worker-process.h \

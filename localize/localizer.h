@@ -53,9 +53,24 @@ int nm_localizer_set_usable(struct nm_localizer *l, bool is_usable);
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
                         void (*ended)(void *userdata), void *userdata);
 
-/* Allows removals to begin. Must be called after a restart, once all running containers have requested their resources
- * again. */
+/* Allows removals to begin. Must be called after a restart, once the resources of all running containers are
+ * retained. */
 void nm_localizer_allow_removals(struct nm_localizer *l);
+
+/* What a container uses that an earlier nmd has started. A struct initialized with {} retains nothing. */
+struct nm_localizer_retained {
+    uint64_t *ids;
+    size_t n, room;
+};
+/* Adds to *retained all entries of these resources, so that they are not removed. The container's links may lead to any
+ * of them: besides the entry that new containers get, the cache may have entries that were given up while the container
+ * used them. Fetches and checks nothing. -ENOMEM: only some entries were added. */
+int nm_localizer_retain(struct nm_localizer *l, const struct nm_localizer_user *user,
+                        const struct nm_localizer_resource *resources, size_t n,
+                        struct nm_localizer_retained *retained);
+/* Releases the entries, and frees the list. */
+void nm_localizer_retained_done(struct nm_localizer *l, struct nm_localizer_retained *retained);
+
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application);
 /* Returns how many of these resources the cache already contains, or is fetching, for this user. */
 size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,

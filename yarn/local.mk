@@ -76,6 +76,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/prepare.c \
 	%D%/launch/rate.h \
 	%D%/launch/resources.c %D%/launch/resources.h \
+	%D%/launch/retention.c %D%/launch/retention.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
 	%D%/launch/aux-server.c %D%/launch/aux-server.h \

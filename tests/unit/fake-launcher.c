@@ -82,8 +82,8 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
     return argv;
 }
 
-static int prepare(const struct nm_yarn_task *task, bool is_running, bool links,
-                   const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+static int prepare(const struct nm_yarn_task *task, const struct nm_yarn_preparation_listener *listener,
+                   struct nm_yarn_preparation **ret)
 {
     struct nm_yarn_preparation *p = calloc(1, sizeof *p);
 
@@ -91,24 +91,50 @@ static int prepare(const struct nm_yarn_task *task, bool is_running, bool links,
     assert_string_equal(task->submitter, fake_launcher.submitter);
     if (!p)
         return -ENOMEM; /* a test may inject this failure */
-    *p = (struct nm_yarn_preparation){*listener, task->context, is_running, links, false};
+    *p = (struct nm_yarn_preparation){.listener = *listener, .context = task->context};
     fake_launcher.newest = *ret = p;
     fake_launcher.n_preparations++;
     return 0;
 }
 
-int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
 {
     (void)l;
-    return prepare(task, is_running, false, listener, ret);
+    return prepare(task, listener, ret);
+}
+
+int nm_yarn_launcher_retain(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                            const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    int r = prepare(task, listener, ret);
+
+    (void)l;
+    if (r == 0)
+        (*ret)->retains = true;
+    return r;
+}
+
+int nm_yarn_launcher_fetch(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                           const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    int r = prepare(task, listener, ret);
+
+    (void)l;
+    if (r == 0)
+        (*ret)->fetches = true;
+    return r;
 }
 
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                               const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
 {
+    int r = prepare(task, listener, ret);
+
     (void)l;
-    return prepare(task, false, true, listener, ret);
+    if (r == 0)
+        (*ret)->links = true;
+    return r;
 }
 
 struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)

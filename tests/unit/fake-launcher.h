@@ -14,7 +14,8 @@
 struct nm_yarn_preparation {
     struct nm_yarn_preparation_listener listener;
     const Yarn__LaunchContext *context;
-    bool is_running, links, failed; /* links: nm_yarn_launcher_localize() made the preparation */
+    bool retains, fetches, links; /* nm_yarn_launcher_retain(), _fetch() or _localize() made the preparation */
+    bool failed;
 };
 
 struct fake_launcher {

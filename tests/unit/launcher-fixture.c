@@ -65,12 +65,11 @@ static void on_event(int level, const char *sentence, void *userdata)
 
 int try_start(struct fixture *w, char **ret_message)
 {
-    char state[PATH_MAX];
     const struct nm_yarn_launcher_params params = {
         .event = w->event, .settings = w->settings, .localizer_program = "./nm-localizer", .shim_program = NM_TEST_SHIM,
-        .state_dir = state, .report_cb = on_reported, .on_event = on_event};
+        .state_dir = w->state, .report_cb = on_reported, .on_event = on_event};
 
-    (void)snprintf(state, sizeof state, "%s/state", w->root);
+    (void)snprintf(w->state, sizeof w->state, "%s/state", w->root);
     return nm_yarn_launcher_new(&params, &w->launcher, ret_message);
 }
 
@@ -237,7 +236,7 @@ int try_to_prepare(struct fixture *w, struct owner *o, enum way way)
     char local[PATH_MAX], logs[PATH_MAX];
     struct nm_yarn_task task = {
         .application = APPLICATION, .container = CONTAINER, .user = w->user, .submitter = "alice@corp$",
-        .dirs = {local, logs}, .context = &w->context, .node_host = "node.example", .node_port = 8041,
+        .dirs = {local, logs}, .context = w->other ?: &w->context, .node_host = "node.example", .node_port = 8041,
         .web_port = 8042, .services = services, .n_services = 1};
 
     (void)snprintf(local, sizeof local, "%s/%s", w->root, w->local_dir);
@@ -245,8 +244,10 @@ int try_to_prepare(struct fixture *w, struct owner *o, enum way way)
     service.key = (char *)"mapreduce_shuffle";
     service.value = (ProtobufCBinaryData){w->service_size, reported_by_service};
     *o = (struct owner){0};
-    return way == LINK ? nm_yarn_launcher_localize(w->launcher, &task, &listener, &o->p)
-                       : nm_yarn_launcher_prepare(w->launcher, &task, way == RETAIN, &listener, &o->p);
+    if (way == LINK)
+        return nm_yarn_launcher_localize(w->launcher, &task, &listener, &o->p);
+    return way == RETAIN ? nm_yarn_launcher_retain(w->launcher, &task, &listener, &o->p)
+                         : nm_yarn_launcher_prepare(w->launcher, &task, &listener, &o->p);
 }
 
 void prepare_so(struct fixture *w, struct owner *o, enum way way)

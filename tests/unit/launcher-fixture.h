@@ -24,7 +24,7 @@
 #define LOG_DIR "logs/" APPLICATION "/" CONTAINER
 
 struct fixture {
-    char root[40];
+    char root[40], state[50]; /* the launcher uses the name of its state directory later, too */
     int root_fd;
     sd_event *event;
     struct nm_yarn_settings *settings;
@@ -36,6 +36,7 @@ struct fixture {
     const char *local_dir; /* local directory of containers, beneath root */
     const char *log_dir;   /* log directory of containers, beneath root */
     Yarn__LaunchContext context;
+    const Yarn__LaunchContext *other; /* requests have this context instead; NULL: `context` */
     Yarn__NamedResource *resources[200];
     struct nm_arena arena;
 };
@@ -50,7 +51,7 @@ struct owner {
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
-/* Kinds of requests: nm_yarn_launcher_prepare() without or with is_running, or nm_yarn_launcher_localize(). */
+/* Kinds of requests: nm_yarn_launcher_prepare(), nm_yarn_launcher_retain() or nm_yarn_launcher_localize(). */
 enum way { MAKE, RETAIN, LINK };
 
 /* Returns settings with directories beneath w->root and the properties `more`. */

@@ -39,7 +39,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-observe %D%/test-yarn-lend-promote \
 	%D%/test-yarn-allocator-lent \
 	%D%/test-yarn-lend-property \
-	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \
+	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-retention %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
@@ -174,7 +174,7 @@ $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs loc
 	local-pages local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room \
-	yarn-logs-uploads)
+	yarn-logs-uploads yarn-retention)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-observe yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
@@ -258,6 +258,7 @@ test_localizer_users_wraps = nm_worker_reply_parse
 test_output_times_wraps = clock_gettime
 test_pagewalk_wraps = fork waitpid
 test_yarn_launcher_wraps = clock_gettime
+test_yarn_retention_wraps = clock_gettime
 test_swap_reclaim_wraps = nm_cgroup_reclaim
 test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk

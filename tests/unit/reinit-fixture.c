@@ -120,7 +120,7 @@ void assert_runs_again(struct reinit_fixture *o, const char *command)
 {
     wait_for_end(o, true);
     manager_fixture_wait(o->w, o->l, is_new);
-    assert_false(fake_launcher.newest->is_running || fake_launcher.newest->links);
+    assert_false(fake_launcher.newest->retains || fake_launcher.newest->fetches || fake_launcher.newest->links);
     assert_int_equal(fake_launcher.n_preparations, 1);
     assert_string_equal(fake_launcher.newest->context->command[0], command);
     finish_preparation(o);

@@ -54,6 +54,45 @@ static void test_two_requests_for_a_resource_share_one_fetch(void **state)
     assert_int_equal(nm_cache_bytes(c), 40);
 }
 
+/* The entries of a key are listed with those that lookups don't find, and without those that are being removed. */
+static void test_all_entries_of_a_key_can_be_kept_in_use(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(0);
+    const struct nm_cache_key a = key_of("a"), none = key_of("none");
+    uint64_t ids[3] = {}, old, leaving, now, id;
+
+    (void)state;
+    assert_int_equal(nm_cache_list(c, &a, ids, NM_ARRAY_SIZE(ids)), 0);
+    leaving = cache_one(c, "a", 1, 1);
+    nm_cache_invalidate(c, leaving);
+    nm_cache_release(c, leaving, 1);
+    assert_int_equal(nm_cache_next_to_evict(c)->id, leaving);
+    old = cache_one(c, "a", 1, 1);
+    nm_cache_invalidate(c, old);
+    now = cache_one(c, "a", 1, 1);
+    (void)cache_one(c, "b", 1, 1);
+    assert_int_equal(nm_cache_list(c, &none, ids, NM_ARRAY_SIZE(ids)), 0);
+    assert_int_equal(nm_cache_list(c, &a, ids, 1), 2);
+    assert_int_equal(ids[1], 0); /* not stored */
+    assert_int_equal(nm_cache_list(c, &a, ids, NM_ARRAY_SIZE(ids)), 2);
+    assert_true((ids[0] == old && ids[1] == now) || (ids[0] == now && ids[1] == old));
+    nm_cache_use(c, old);
+    nm_cache_use(c, now);
+    nm_cache_release(c, old, 2);
+    nm_cache_release(c, now, 2);
+    assert_null(nm_cache_next_to_evict(c));
+    nm_cache_release(c, old, 3);
+    assert_int_equal(nm_cache_next_to_evict(c)->id, old);
+    nm_cache_release(c, now, 3);
+    assert_int_equal(nm_cache_next_to_evict(c)->id, now);
+
+    nm_cache_removed(c, leaving);
+    nm_cache_removed(c, old);
+    nm_cache_removed(c, now);
+    assert_int_equal(nm_cache_request(c, &a, 4, &id), NM_CACHE_E_NEW); /* not fetched yet */
+    assert_int_equal(nm_cache_list(c, &a, ids, NM_ARRAY_SIZE(ids)), 0);
+}
+
 /* Two keys that differ in any member name different resources. */
 static void test_different_keys_name_different_resources(void **state)
 {
@@ -588,6 +627,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_requests_for_a_resource_share_one_fetch),
+        cmocka_unit_test(test_all_entries_of_a_key_can_be_kept_in_use),
         cmocka_unit_test(test_different_keys_name_different_resources),
         cmocka_unit_test(test_a_failed_fetch_is_repeated),
         cmocka_unit_test(test_the_least_recently_used_resource_is_removed),

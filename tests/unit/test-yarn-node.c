@@ -608,7 +608,7 @@ static void test_after_a_restart_the_node_reports_the_same_containers(void **sta
     nm_yarn_node_free(n);
     manager_fixture_restart(w);
     n = fake_launcher_node(w);
-    assert_false(fake_launcher.newest->is_running); /* the preparation starts again */
+    assert_false(fake_launcher.newest->retains); /* the preparation starts again */
     assert_true(nm_yarn_node_has_adopted(n, &a.ids.container, (struct nm_bytes){a.bytes, a.size}));
     assert_false(nm_yarn_node_has_adopted(n, &a.ids.container, (struct nm_bytes){a.bytes, a.size - 1}));
     nm_arena_init(&arena, 1 << 20, NULL);

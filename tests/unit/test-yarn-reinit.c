@@ -82,7 +82,7 @@ static void test_a_committed_reinitialization_is_final(void **state)
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, OTHER_COMMAND, names), false), 0);
-    assert_true(fake_launcher.newest->is_running);
+    assert_true(fake_launcher.newest->fetches);
     assert_diagnostics(&o, 2, "Container will be Re-initialized.");
     assert_refused(&o, request_commit(&o), "Cannot perform COMMIT");
     assert_non_null(strstr(o.why.message, "[REINITIALIZING, isReInitializing=true]"));
@@ -237,7 +237,7 @@ static void test_a_restarted_nmd_prepares_the_requested_run(void **state)
     manager_fixture_restart(w);
     o.n = fake_launcher_node(w);
     o.l = w->m->live.all[0];
-    assert_true(fake_launcher.newest->is_running);
+    assert_true(fake_launcher.newest->retains);
     manager_fixture_start(w);
     (void)kill(o.l->c->pid, SIGKILL);
     manager_fixture_wait(w, o.l, is_new);

@@ -56,13 +56,15 @@ both() { # FUNCTION DIRECTORY ARG...
     sed -i '$d' "$faults_file" # the table has the node of nmd only
 }
 is_event() { use_node 2; nmctl events --json | grep -q -- "$1"; } # REGEX
-begin() { # NAME MAPS RUNNING: submits a job, of whose maps RUNNING can run at the same time
-    need "job $1 is submitted" held_begin "$1" "$2" -Dmapreduce.job.am.strict-locality=node01 -Dmapreduce.map.maxattempts=8
+begin() { # NAME MAPS RUNNING [OPTION...]: submits a job, of whose maps RUNNING can run at the same time
+    need "job $1 is submitted" held_begin "$1" "$2" -Dmapreduce.job.am.strict-locality=node01 -Dmapreduce.map.maxattempts=8 "${@:4}"
     need "$3 maps of job $1 run, some on the second node" wait_until 60 eval "held_runs $1 $3 1 2 && held_runs_some $1 2 2"
     saw "$1" "$(held_running "$1" 2) maps run on node02, $(held_running "$1" 1) on node01"
 }
 is 'no directory is reported as bad at first' "$(report_of 2)" 'true '
-begin disks 9 6
+echo words >"$shared/of-job"
+chmod 644 "$shared/of-job"
+begin disks 12 6 -files "file://$shared/of-job"
 
 # ---- directories fill -------------------------------------------------------------------------------------
 
@@ -78,6 +80,24 @@ check 'an event reports the log directory with too little free space' \
     is_event "New containers don't use the log directory $own/logs/2 any more: free space below limit of 6MB"
 is 'all maps run on' "$(held_running disks 1 2)" 6
 saw disks 'all maps run on'
+
+# New maps need the job's files while the directory in which they are is full. So the maps that run use two copies.
+copies() { find "$own"/local/[123] -path '*/filecache/*/of-job' 2>/dev/null | sort; }
+has_copies() { [ "$(copies | wc -l)" -ge "$1" ]; } # N
+links_of() { # prints the targets of the links in the work directories of the maps that run on the second node
+    local map
+    NMD_SOCKET=$dir/nmd2/nmd.sock nmctl list --json | jq -r --arg id "$(job_id disks)" \
+        '.[] | select((.id | contains($id)) and .state == "RUNNING") | .id' | while read -r map; do
+        find "$own"/local/[123]/usercache/*/appcache/*/"$map" -maxdepth 1 -type l -printf '%l\n' 2>/dev/null
+    done | sort -u
+}
+dirs_of_links() { links_of | sed -nE "s|^$own/(local/.)/.*|\1|p" | sort -u | wc -l; }
+dangling() { links_of | while read -r target; do [ -e "$target" ] || echo "$target"; done; }
+held_go disks 3 # at least one of them runs on the second node, and another map starts there
+check 'a map that starts meanwhile gets the file of the job in another directory' wait_until 30 has_copies 2
+need 'six maps run again' wait_until 30 held_runs disks 6 1 2
+at_least 'the maps use files in several directories' "$(dirs_of_links)" 2
+
 both disk_release local/1 14 # between the two limits
 both disk_release logs/2 3
 check 'a local directory between the two limits is still full' \
@@ -88,6 +108,28 @@ same_reports
 both disk_empty local/1
 both disk_empty logs/2
 check 'the reports are empty when the directories have room again' wait_until 20 reports_empty
+
+# nmd is killed, and the next one may keep nothing that no container uses.
+# Makes a resource that no container uses, and that was used last: a copy of another one and of nmd's note, with another name.
+make_unused() {
+    local copy top note
+    copy=$(copies | tail -n 1)
+    top=$own/local/$(cut -d / -f 2 <<<"${copy#"$own"/}")
+    # shellcheck disable=SC2046 # two numbers
+    note=$(find "$dir/nmd2/state" -path "*/$(printf 'local-%x-%x' $(stat -c '%d %i' "$top"))/$(basename "${copy%/*}")")
+    unused=${copy%/*/*}/99
+    cp -a "${copy%/*}" "$unused" && mv "$unused/of-job" "$unused/of-none" && sed s/of-job/of-none/ "$note" >"${note%/*}/99" &&
+        touch -d "@$(cut -d . -f 1 /proc/uptime)" "${note%/*}/99"
+}
+unused_is_gone() { [ ! -e "$unused" ]; }
+used=$(links_of)
+fault_nmd 2 KILL
+need 'a resource is made that no container uses' make_unused
+need 'nmd starts again, and may cache nothing' fault_nmd_back 2 "${keeps[@]}" yarn.nodemanager.localizer.cache.target-size-mb=0
+check 'it removes the resource that no container uses' wait_until 30 unused_is_gone
+is 'the files of the maps that run stay in all directories' "$(dangling)" ''
+is 'the same maps run' "$(links_of)" "$used"
+saw disks 'all maps run on with their files'
 
 # ---- a log directory turns read-only, and a local directory fails -------------------------------------------
 
@@ -109,7 +151,7 @@ is 'new containers do not use the failed directory' "$(dirs_of_new LOCAL_DIRS)" 
 is 'new containers do not use the read-only log directory' "$(dirs_of_new LOG_DIRS)" logs/2
 saw disks 'new maps use the other directories'
 held_all disks
-ends_right disks 9
+ends_right disks 12
 
 # ---- files that are kept for a while ------------------------------------------------------------------------
 

@@ -150,16 +150,17 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
     int r;
 
     c->all[i] = take_former(c, i);
-    if (c->all[i])
+    if (c->all[i]) {
+        c->has_new = true;
         return 0;
+    }
     r = nm_yarn_claim(c->state_dir, d, &state);
     if (r < 0)
         return r;
     p.local_dir = d->name;
     p.state_dir = state;
     r = nm_localizer_new(&p, &c->all[i]);
-    if (r >= 0 && c->removes)
-        nm_localizer_allow_removals(c->all[i]);
+    c->has_new |= r >= 0;
     return r;
 }
 
@@ -318,7 +319,7 @@ static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struc
 /* Chooses a localizer by the sizes that the application states. These sizes are used for this choice only, and the
  * current localizer doesn't change. The code checks which resources exist only if there isn't room for all resources,
  * or if the application states no sizes. */
-static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n)
 {
     const size_t now = index_of(c, c->now);
@@ -334,23 +335,6 @@ static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const
     if (has_bytes >= bytes || has_bytes >= nm_localizer_count_missing_bytes(c->now, user, resources, n))
         return c->now;
     return find_fewest_missing(c, user, resources, n);
-}
-
-struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
-                                           const struct nm_localizer_resource *resources, size_t n, bool is_running)
-{
-    struct nm_localizer *best = is_running ? c->now : choose_by_room(c, user, resources, n);
-    size_t most = best && is_running ? nm_localizer_count_known(best, user, resources, n) : 0;
-
-    for (size_t i = 0; is_running && i < c->dirs->n; i++) {
-        size_t known = c->all[i] ? nm_localizer_count_known(c->all[i], user, resources, n) : 0;
-
-        if (c->all[i] && (!best || known > most)) {
-            best = c->all[i];
-            most = known;
-        }
-    }
-    return best;
 }
 
 bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l)
@@ -426,7 +410,7 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c)
 
 void nm_yarn_caches_allow_removals(struct nm_yarn_caches *c)
 {
-    c->removes = true;
+    c->has_new = false;
     for (size_t i = 0; i < c->dirs->n; i++)
         if (c->all[i])
             nm_localizer_allow_removals(c->all[i]);

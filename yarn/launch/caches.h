@@ -19,7 +19,7 @@ struct nm_yarn_caches {
     struct nm_localizer **all; /* localizers in the order of the directories; NULL: the localizer is not open yet */
     struct nm_localizer *now;  /* the current localizer; NULL: no directory has been good yet */
     struct nm_yarn_former_cache *former; /* localizers of directories whose disk was replaced */
-    bool removes;
+    bool has_new; /* removals are not allowed in one of the localizers yet */
 };
 
 /* Opens the localizers. Ignores local_dir and state_dir of params. settings and the string boot_id must outlive `c`. A
@@ -33,12 +33,10 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c);
 /* If a check is due, checks the directories, and opens localizers that could not be opened before. If the directory of
  * the current localizer isn't good, chooses another current localizer. */
 void nm_yarn_caches_check(struct nm_yarn_caches *c);
-/* Returns the localizer for a container. If is_running, returns the localizer that has the most of these resources,
- * because the links of the running container lead there. Otherwise, returns the current localizer, or a localizer with
- * enough room if the directory of the current localizer lacks room for the missing resources. NULL: no directory is
- * good. */
+/* Returns the localizer for new resources of a container: the current localizer, or a localizer with enough room if the
+ * directory of the current localizer lacks room for the missing resources. NULL: no directory is good. */
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
-                                           const struct nm_localizer_resource *resources, size_t n, bool is_running);
+                                           const struct nm_localizer_resource *resources, size_t n);
 /* Returns the good localizer whose directory has the most room, except `full`, a localizer in which a fetch failed for
  * lack of room. The free space of `full` is not considered, since a quota or missing inodes may have caused the
  * failure. tried: an array with an element for each directory, all false at first, so that each localizer is returned
@@ -52,6 +50,8 @@ const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c);
 /* Returns any localizer that can remove files. It can remove files in all directories. */
 struct nm_localizer *nm_yarn_caches_any(const struct nm_yarn_caches *c);
 
+/* Allows removals in all open localizers, and sets has_new to false. Must be called when the resources of adopted
+ * containers are retained in all of them (retention.h). */
 void nm_yarn_caches_allow_removals(struct nm_yarn_caches *c);
 void nm_yarn_caches_end_application(struct nm_yarn_caches *c, const char *submitter, const char *application);
 

@@ -39,6 +39,8 @@ static void report_log(const struct nm_yarn_dir *d, void *userdata)
 void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l)
 {
     nm_yarn_caches_check(&l->caches);
+    if (l->may_remove && l->caches.has_new)
+        nm_yarn_launcher_retain_again(l);
     nm_yarn_dirs_check(&l->log);
     nm_yarn_dirs_report(&l->local, report_local, l);
     nm_yarn_dirs_report(&l->log, report_log, l);

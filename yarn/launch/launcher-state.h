@@ -5,6 +5,8 @@
  * prepares containers, launcher.c creates the launcher and queues files for removal, diagnostics.c reads the last
  * output of containers. */
 
+#include <sys/queue.h>
+
 #include "yarn/launch/caches.h"
 #include "yarn/launch/dirs.h"
 #include "yarn/launch/cleanup-queue.h"
@@ -12,6 +14,8 @@
 #include "yarn/launch/container-dirs.h"
 #include "localize/pattern/pattern.h"
 #include "util/fair-queue.h"
+
+TAILQ_HEAD(nm_yarn_preparations, nm_yarn_preparation);
 
 struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
@@ -23,6 +27,9 @@ struct nm_yarn_launcher {
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
+    struct nm_yarn_preparations retained; /* preparations of containers that an earlier nmd has started */
+    size_t n_retaining;                   /* those with resources left to retain */
+    bool may_remove;                      /* removals are allowed while n_retaining is 0 */
     struct nm_yarn_launcher_figures counted; /* only the members that are counted since the start of nmd */
     struct nm_fair_queue turns; /* preparations with work to do; the queue alternates between submitters */
     sd_event_source *turns_source;
@@ -40,3 +47,5 @@ const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, 
 /* Works on the first preparation in the queue, and on further preparations until the turn of the event loop ends. A
  * turn handles several preparations because an application master may start hundreds of containers with one request. */
 int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
+/* Retains the resources of adopted containers in the caches that were opened since, and then allows removals there. */
+void nm_yarn_launcher_retain_again(struct nm_yarn_launcher *l);

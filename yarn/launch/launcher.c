@@ -217,6 +217,7 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
     if (!l)
         return -ENOMEM;
     l->params = *params;
+    TAILQ_INIT(&l->retained);
     r = nm_loop_add_work(params->event, "yarn-prepare", nm_yarn_launcher_on_turns, l, &l->turns_source);
     if (r >= 0)
         r = begin(l, ret_message);
@@ -245,7 +246,8 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
 
 void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l)
 {
-    nm_yarn_caches_allow_removals(&l->caches);
+    l->may_remove = true;
+    nm_yarn_launcher_retain_again(l);
 }
 
 /* ---- after the end ------------------------------------------------------------------------ */

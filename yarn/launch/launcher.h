@@ -116,10 +116,15 @@ struct nm_yarn_preparation_listener {
     void *userdata;
 };
 
-/* Prepares a container. is_running: the container is already running, because nmd was restarted. The launcher then only
- * requests the container's resources, so that they are not removed. */
-int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
+/* Keeps the resources of a container that an earlier nmd has prepared, and that may be running. They are kept in every
+ * local directory that has them. Nothing is fetched. If this fails, the launcher removes no resources any more. */
+int nm_yarn_launcher_retain(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                            const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
+/* Fetches the resources of the task's context for the next run of a running container. */
+int nm_yarn_launcher_fetch(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                           const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
 /* Adds resources to a running container. Uses only the resources of the task's context. When the resources are
  * available, the launcher links them into the working directory, and replaces files of the same names. */
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
@@ -131,7 +136,8 @@ NM_DEFINE_CLEANUP(struct nm_yarn_preparation *, nm_yarn_preparation_free)
 /* Returns the state of the i-th resource: 1 pending, 2 completed, 3 failed with *ret_why. */
 int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why);
 
-/* Removes unused files. Must be called after a restart of nmd, when all running containers have been prepared again. */
+/* Removes unused files. Must be called after a restart of nmd, after nm_yarn_launcher_retain() for all containers that
+ * may be running. Removals begin when the resources of these containers are retained. */
 void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l);
 
 /* ---- figures ---- */

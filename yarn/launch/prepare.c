@@ -4,11 +4,13 @@
  * and the file with the tokens. The script comes last because it contains the resources' paths. */
 
 #include <inttypes.h>
+#include <syslog.h>
 
 #include "util/fnv1a.h"
 #include "util/loop.h"
 #include "yarn/launch/launcher-state.h"
 #include "yarn/launch/resources.h"
+#include "yarn/launch/retention.h"
 #include "yarn/launch/script.h"
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
@@ -21,7 +23,8 @@
 
 enum kind {
     ALL,    /* prepare everything that a container needs */
-    RETAIN, /* the container is running and needs only its resources, which must not be removed */
+    RETAIN, /* an earlier nmd has started the container, whose resources must not be removed */
+    FETCH,  /* the container is running; fetch the resources that it needs when it runs again */
     LINK,   /* the container is running; link more resources into its working directory */
 };
 
@@ -52,6 +55,10 @@ struct nm_yarn_preparation {
     bool *tried;                /* the argument of nm_yarn_caches_with_more_room(); NULL: no disk was full so far */
     bool local_failed, log_failed; /* that directory has caused the failure of the preparation */
     unsigned n_refetches; /* how often a resource no longer existed after all resources had been fetched */
+    TAILQ_ENTRY(nm_yarn_preparation) retained_link; /* for RETAIN: in the launcher's list */
+    struct nm_yarn_retention retention;             /* for RETAIN */
+    bool is_retaining; /* for RETAIN: counted in the launcher's n_retaining */
+    bool has_ended;    /* for RETAIN: the listener was called */
     int result;    /* < 0: the preparation failed */
     char *message; /* reason for the failure; NULL: there was no memory for the text */
 };
@@ -407,8 +414,6 @@ static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_me
     struct nm_localizer *failed = p->asked;
     int r;
 
-    if (p->kind == RETAIN)
-        return 0;
     nm_yarn_launcher_recheck_dirs(p->launcher);
     p->next_localizer = was_full ? find_with_room(p) : NULL;
     if (!p->next_localizer && (p->asked_other || nm_yarn_caches_is_good(&p->launcher->caches, failed) ||
@@ -433,7 +438,7 @@ static void on_ended(struct nm_localizer_request *request, int result, const cha
             return;
         result = r < 0 ? r : result;
         message = r < 0 ? why : message;
-    } else if (p->kind != RETAIN) {
+    } else if (p->kind != FETCH) {
         p->at = 0;
         p->is_lost = false;
         result = next_turn(p, RECHECK);
@@ -464,15 +469,22 @@ static void on_progress(struct nm_localizer_request *request, const struct nm_lo
         p->listener.progress(p, text, p->listener.userdata);
 }
 
+static int convert_resources(struct nm_yarn_preparation *p, struct nm_localizer_resource **ret, char **ret_message)
+{
+    const Yarn__LaunchContext *c = p->task.context;
+
+    return nm_yarn_resources(c->resources, c->n_resources, p->launcher->params.settings->default_fs, &p->arena, ret,
+                             ret_message);
+}
+
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->owner.as.uid, p->owner.as.gid,
                                            p->task.user};
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
-    const Yarn__LaunchContext *c = p->task.context;
+    const size_t n = p->task.context->n_resources;
     struct nm_localizer_resource *list = NULL;
-    int r = nm_yarn_resources(c->resources, c->n_resources, p->launcher->params.settings->default_fs, &p->arena, &list,
-                              ret_message);
+    int r = convert_resources(p, &list, ret_message);
 
     if (r < 0)
         return r;
@@ -480,11 +492,89 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
         if (p->next_localizer && nm_yarn_caches_is_good(&p->launcher->caches, p->next_localizer))
             p->asked = p->next_localizer;
         else
-            p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
-        r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->request) : -ENOSPC;
+            p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, n);
+        r = p->asked ? nm_localizer_request(p->asked, &user, list, n, &listener, &p->request) : -ENOSPC;
         /* the new directories of a user also need room */
-    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != RETAIN && (p->next_localizer = find_with_room(p)));
+    } while ((r == -ENOSPC || r == -EDQUOT) && (p->next_localizer = find_with_room(p)));
     return r < 0 ? nm_fail(ret_message, r, "Can't start localizing the container's files: %s", strerror(-r)) : 0;
+}
+
+/* ---- resources of containers that an earlier nmd has started -------------------------------- */
+
+/* Allows removals, unless resources are left to retain. */
+static void settle_removals(struct nm_yarn_launcher *l)
+{
+    if (l->may_remove && l->n_retaining == 0 && l->caches.has_new)
+        nm_yarn_caches_allow_removals(&l->caches);
+}
+
+/* Retains the resources in all caches that are open now. On failure, the preparation stays counted, so that nothing is
+ * removed until its container has ended. */
+static int begin_to_retain(struct nm_yarn_preparation *p)
+{
+    p->launcher->n_retaining += !p->is_retaining;
+    p->is_retaining = true;
+    return next_turn(p, BEGIN);
+}
+
+static void end_retaining(struct nm_yarn_preparation *p)
+{
+    p->launcher->n_retaining -= p->is_retaining;
+    p->is_retaining = false;
+    settle_removals(p->launcher);
+}
+
+void nm_yarn_launcher_retain_again(struct nm_yarn_launcher *l)
+{
+    struct nm_yarn_preparation *p;
+
+    TAILQ_FOREACH(p, &l->retained, retained_link)
+        (void)begin_to_retain(p);
+    settle_removals(l);
+}
+
+static int find_resources(struct nm_yarn_preparation *p, char **ret_message)
+{
+    struct nm_localizer_resource *list;
+    int r = convert_resources(p, &list, ret_message);
+
+    if (r >= 0)
+        p->retention = (struct nm_yarn_retention){.user = {.name = p->task.submitter,
+                                                           .application = p->task.application},
+                                                  .resources = list, .n = p->task.context->n_resources};
+    return r;
+}
+
+static void report_unretained(const struct nm_yarn_preparation *p, const char *why)
+{
+    char sentence[400];
+
+    (void)snprintf(sentence, sizeof sentence, "The files that container %s uses can't be determined (%.200s), so no "
+                   "resources are removed until it has ended", p->task.container, why);
+    if (p->launcher->params.report_cb)
+        p->launcher->params.report_cb(LOG_WARNING, sentence);
+}
+
+/* Does the work of one turn. */
+static void retain_some(struct nm_yarn_preparation *p)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = p->retention.resources ? 0 : find_resources(p, &message);
+
+    if (r >= 0)
+        r = nm_yarn_retention_continue(&p->retention, &p->launcher->caches, PIECE);
+    if (r > 0)
+        r = next_turn(p, BEGIN) ?: 1;
+    if (r > 0)
+        return;
+    if (r < 0)
+        report_unretained(p, message ?: strerror(-r));
+    else
+        end_retaining(p);
+    if (!p->has_ended) {
+        p->has_ended = true;
+        end(p, r, message);
+    }
 }
 
 /* ---- course ------------------------------------------------------------------------------- */
@@ -526,6 +616,10 @@ static void take_turn(struct nm_yarn_preparation *p)
     _cleanup_free_ char *message = NULL;
     int r;
 
+    if (p->kind == RETAIN) {
+        retain_some(p);
+        return;
+    }
     if (p->stage == BEGIN)
         r = begin(p, &message);
     else
@@ -607,19 +701,36 @@ static int new_preparation(struct nm_yarn_launcher *l, const struct nm_yarn_task
     p->listener = *listener;
     p->task = *task;
     p->kind = kind;
+    if (kind == RETAIN)
+        TAILQ_INSERT_TAIL(&l->retained, p, retained_link);
     r = copy_task(p);
     if (r >= 0)
-        r = next_turn(p, BEGIN);
+        r = kind == RETAIN ? begin_to_retain(p) : next_turn(p, BEGIN);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(p);
     return 0;
 }
 
-int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
 {
-    return new_preparation(l, task, is_running ? RETAIN : ALL, listener, ret);
+    return new_preparation(l, task, ALL, listener, ret);
+}
+
+int nm_yarn_launcher_retain(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                            const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    int r = new_preparation(l, task, RETAIN, listener, ret);
+
+    l->n_retaining += r < 0; /* this nmd then removes nothing */
+    return r;
+}
+
+int nm_yarn_launcher_fetch(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                           const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    return new_preparation(l, task, FETCH, listener, ret);
 }
 
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
@@ -635,6 +746,11 @@ struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation 
     p->launcher->n_preparations--;
     if (nm_fair_waits(&p->turn))
         nm_fair_remove(&p->launcher->turns, &p->turn);
+    if (p->kind == RETAIN) {
+        TAILQ_REMOVE(&p->launcher->retained, p, retained_link);
+        nm_yarn_retention_done(&p->retention);
+        end_retaining(p);
+    }
     (void)nm_localizer_request_free(p->request);
     nm_arena_done(&p->arena);
     free(p->groups);
@@ -647,7 +763,7 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
 {
     enum { PENDING = 1, COMPLETED, FAILED };
 
-    if (p->request && nm_localizer_is_available(p->request, i))
+    if (p->kind == RETAIN || (p->request && nm_localizer_is_available(p->request, i)))
         return COMPLETED;
     if (p->result >= 0)
         return PENDING;

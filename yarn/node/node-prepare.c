@@ -62,7 +62,7 @@ static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_pr
         return false;
     i->moved = true;
     i->preparation = nm_yarn_preparation_free(i->preparation);
-    nm_yarn_container_prepare(i, false);
+    nm_yarn_container_prepare(i);
     return true;
 }
 
@@ -79,7 +79,7 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
         nm_yarn_container_fail(i, message ?: strerror(-result));
 }
 
-/* Ignores the result for a container that is already running: its resources are kept if they still exist. */
+/* Ignores the result for a container that may be running already. The launcher handles a failure. */
 static void ignore_result(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     (void)p, (void)result, (void)message, (void)userdata;
@@ -133,11 +133,9 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
     return 0;
 }
 
-void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running)
+void nm_yarn_container_prepare(struct nm_yarn_container *i)
 {
-    const struct nm_yarn_preparation_listener listener = {.progress = is_running ? ignore_progress : on_progress,
-                                                          .ended = is_running ? ignore_result : on_ended,
-                                                          .userdata = i};
+    const struct nm_yarn_preparation_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = i};
     struct nm_yarn_node *n = i->node;
     struct nm_yarn_task task = nm_yarn_container_task(i, i->record->context);
     struct nm_arena arena;
@@ -149,8 +147,17 @@ void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running)
     r = nm_yarn_node_services(n, &arena, &services, &task.n_services);
     task.services = services;
     if (r >= 0)
-        r = nm_yarn_launcher_prepare(n->p.launcher, &task, is_running, &listener, &i->preparation);
+        r = nm_yarn_launcher_prepare(n->p.launcher, &task, &listener, &i->preparation);
     nm_arena_done(&arena);
-    if (r < 0 && !is_running)
+    if (r < 0)
         nm_yarn_container_fail(i, strerror(-r));
+}
+
+void nm_yarn_container_retain(struct nm_yarn_container *i)
+{
+    const struct nm_yarn_preparation_listener listener = {ignore_progress, ignore_result, i};
+    const struct nm_yarn_task task = nm_yarn_container_task(i, i->record->context);
+
+    i->prepared = i->record->context;
+    (void)nm_yarn_launcher_retain(i->node->p.launcher, &task, &listener, &i->preparation);
 }

@@ -191,7 +191,7 @@ static int ask(struct nm_yarn_container *i, const Yarn__LaunchContext *context, 
     task = nm_yarn_container_task(i, e->context);
     if (r >= 0)
         r = links ? nm_yarn_launcher_localize(launcher, &task, &listener, &e->preparation)
-                  : nm_yarn_launcher_prepare(launcher, &task, true, &listener, &e->preparation);
+                  : nm_yarn_launcher_fetch(launcher, &task, &listener, &e->preparation);
     if (r < 0) {
         nm_arena_done(&e->arena);
         free(e);
@@ -371,7 +371,7 @@ void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
     i->moved = false;
     nm_yarn_container_drop_records(i);
     if (*i->node->host) /* if the host name is not known yet, nm_yarn_node_set_address() begins the preparation */
-        nm_yarn_container_prepare(i, false);
+        nm_yarn_container_prepare(i);
 }
 
 /* Returns true if the command itself failed and no signal ended it. */

@@ -142,7 +142,9 @@ struct nm_yarn_gpu_set nm_yarn_container_gpu_set(const struct nm_yarn_container 
 void nm_yarn_container_fail(struct nm_yarn_container *i, const char *why);
 /* Returns a preparation task for this container, without data of auxiliary services. */
 struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
-void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
+void nm_yarn_container_prepare(struct nm_yarn_container *i);
+/* Keeps the resources of an adopted container whose preparation has ended. */
+void nm_yarn_container_retain(struct nm_yarn_container *i);
 
 /* ---- node-resources.c ---- */
 /* Return the amount of the type that the token requests, or that the node offers. In the units of the type. */

@@ -105,7 +105,7 @@ static bool grant(struct pass *p, struct nm_yarn_container *i)
     }
     nm_yarn_container_restrict(i);
     i->waits = false;
-    nm_yarn_container_prepare(i, false);
+    nm_yarn_container_prepare(i);
     return true;
 }
 
@@ -283,7 +283,7 @@ void nm_yarn_container_begin(struct nm_yarn_container *i)
     if (nm_yarn_resource_is_requested(i->node, i->token))
         wait_for_resources(i);
     else
-        nm_yarn_container_prepare(i, false);
+        nm_yarn_container_prepare(i);
 }
 
 /* A container with assigned GPUs has all that it requests. Of one without, the other amounts aren't journalled. */

@@ -172,8 +172,12 @@ static void prepare_adopted(struct nm_yarn_node *n)
         const struct nm_container *c = i->completed || i->preparation ? NULL : nm_yarn_container_core(i);
 
         next = i->next;
-        if (c && !i->waits)
-            nm_yarn_container_prepare(i, c->view.state != NM_NEW && c->view.state != NM_LOCALIZING);
+        if (!c || i->waits)
+            continue;
+        if (c->view.state == NM_NEW || c->view.state == NM_LOCALIZING)
+            nm_yarn_container_prepare(i);
+        else
+            nm_yarn_container_retain(i);
     }
     nm_yarn_launcher_allow_removals(n->p.launcher);
     (void)sd_event_source_set_enabled(n->serve, SD_EVENT_ONESHOT);
