@@ -54,6 +54,24 @@ int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t
     return nm_pread_file(fd, buf, size, ret_len);
 }
 
+int nm_pread_plain_file(int fd, char *buf, size_t size, size_t *ret_len)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
+    return nm_pread_file(fd, buf, size, ret_len);
+}
+
+int nm_read_plain_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len)
+{
+    _cleanup_close_ int fd = RET_NERRNO(openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+
+    return fd < 0 ? fd : nm_pread_plain_file(fd, buf, size, ret_len);
+}
+
 int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, size_t *ret_size)
 {
     _cleanup_close_ int fd = RET_NERRNO(openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -15,6 +15,13 @@
  * fit, or -errno. -ENOENT and -ENODEV mean that the cgroup or process no longer exists, which is a normal result. */
 int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
 
+/* Reads a file as nm_read_file_at() does, but only a regular file. For paths of operators, at which there may be
+ * anything: the function doesn't wait for the other end of a pipe. -EISDIR: a directory; -EBADMSG: another file that
+ * isn't regular. */
+int nm_read_plain_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
+/* Reads an open file like that. It must have been opened with O_NONBLOCK. */
+int nm_pread_plain_file(int fd, char *buf, size_t size, size_t *ret_len);
+
 /* Reads an open file as nm_read_file_at() does, from offset 0: pread() at offset 0 makes kernfs generate the content
  * again. */
 int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);

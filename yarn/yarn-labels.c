@@ -18,11 +18,6 @@
 
 static const char *const kind_names[NM_YARN_N_DESCRIPTOR_KINDS] = {"node label", "node attributes"};
 
-static const struct nm_yarn_provider_settings *settings_of(const struct nm_yarn_settings *s, unsigned kind)
-{
-    return kind == NM_YARN_LABEL ? &s->labels : &s->attributes;
-}
-
 /* ---- life cycle --------------------------------------------------------------------------- */
 
 int nm_yarn_labels_check(const struct nm_yarn_settings *settings, struct nm_refusals *refusals)
@@ -32,7 +27,7 @@ int nm_yarn_labels_check(const struct nm_yarn_settings *settings, struct nm_refu
     for (unsigned kind = 0; r == 0 && kind < NM_YARN_N_DESCRIPTOR_KINDS; kind++) {
         char *message = NULL;
 
-        r = nm_yarn_provider_check(kind, settings_of(settings, kind), &message);
+        r = nm_yarn_provider_check(kind, settings, &message);
         r = nm_refusals_add(refusals, r, message);
     }
     return r;
@@ -68,9 +63,9 @@ int nm_yarn_labels_new(struct nm_yarn *y, void (*on_change)(void *userdata), cha
     int r = 0;
 
     for (unsigned kind = 0; r == 0 && kind < NM_YARN_N_DESCRIPTOR_KINDS; kind++) {
-        const struct nm_yarn_provider_settings *s = settings_of(y->settings, kind);
-        const struct nm_yarn_provider_params params = {.event = y->event, .kind = kind, .settings = s,
-                                                       .dir = y->settings->dir, .on_change = on_change, .userdata = y};
+        const struct nm_yarn_provider_settings *s = nm_yarn_provider_settings_of(kind, y->settings);
+        const struct nm_yarn_provider_params params = {.event = y->event, .kind = kind, .settings = y->settings,
+                                                       .on_change = on_change, .userdata = y};
 
         y->described[kind].report.resync_usec = (uint64_t)s->resync_msec * NM_USEC_PER_MSEC;
         if (nm_yarn_provider_is_wanted(s))

@@ -209,6 +209,16 @@ like "a contradiction between properties is refused" "$(tr -s '\n ' ' ' <<<"$out
 printf '<configuration><property>' >"$conf/yarn-site.xml"
 check_migration
 like "a damaged file: exit status 2" "$status $out$err" "^2 nmd: .*yarn-site.xml"
+cluster
+mkfifo "$conf/yarn-site.xml"
+check_migration
+like "a pipe in place of a file: exit status 2" "$status $out$err" "^2 nmd: .*yarn-site.xml: can't read: it is not a regular file"
+cluster
+xml yarn-site.xml yarn.resourcemanager.hostname rm $no_limit false
+mkfifo "$conf/container-executor.cfg"
+check_migration
+like "a pipe in place of container-executor.cfg is reported" "$status $out" \
+    "^1 .*container-executor.cfg: it is not a regular file"
 rm -r "$conf"
 odd=$dir/$(printf 'odd\377')
 mkdir "$odd"

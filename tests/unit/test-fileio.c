@@ -63,6 +63,31 @@ static void test_a_file_is_read_up_to_the_size_of_the_buffer(void **state)
     assert_int_equal(nm_read_file_at(dir_fd, ".", buf, sizeof buf, NULL), -EISDIR);
 }
 
+/* A pipe without a writer would block a reader that waits for it. */
+static void test_only_regular_files_of_operators_are_read(void **state)
+{
+    char buf[8] = "old";
+    size_t len = 99;
+
+    (void)state;
+    put("f", "text");
+    assert_int_equal(symlinkat("f", dir_fd, "link"), 0);
+    assert_int_equal(nm_read_plain_file_at(dir_fd, "link", buf, sizeof buf, &len), 0);
+    assert_string_equal(buf, "text");
+    assert_int_equal(len, 4);
+    assert_int_equal(mkfifoat(dir_fd, "fifo", 0600), 0);
+    alarm(20);
+    assert_int_equal(nm_read_plain_file_at(dir_fd, "fifo", buf, sizeof buf, &len), -EBADMSG);
+    alarm(0);
+    assert_int_equal(nm_read_plain_file_at(dir_fd, "none", buf, sizeof buf, &len), -ENOENT);
+    assert_int_equal(nm_read_plain_file_at(dir_fd, ".", buf, sizeof buf, &len), -EISDIR);
+    assert_int_equal(nm_read_plain_file_at(AT_FDCWD, "/dev/zero", buf, sizeof buf, &len), -EBADMSG);
+    assert_string_equal(buf, "text");
+    assert_int_equal(len, 4);
+    assert_int_equal(unlinkat(dir_fd, "link", 0), 0);
+    assert_int_equal(unlinkat(dir_fd, "fifo", 0), 0);
+}
+
 static void test_an_interrupted_read_is_repeated(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -390,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_is_read_to_its_end),
         WITH_DIRECTORY(test_a_file_is_read_up_to_the_size_of_the_buffer),
+        WITH_DIRECTORY(test_only_regular_files_of_operators_are_read),
         WITH_DIRECTORY(test_an_interrupted_read_is_repeated),
         WITH_DIRECTORY(test_a_file_is_replaced_completely_or_not_at_all),
         WITH_DIRECTORY(test_an_atomic_write_follows_no_link),

@@ -322,6 +322,28 @@ static void test_an_invalid_include_is_refused(void **state)
     assert_include_refused(CONF(INCLUDE(".", "")), -EISDIR, "Is a directory");
 }
 
+/* nmd must not wait for a writer of a pipe, at its start or in the child that reads the files again. */
+static void test_a_pipe_in_place_of_a_file_is_refused(void **state)
+{
+    struct nm_yarn_conf *c;
+    char *message, path[200];
+
+    (void)state;
+    alarm(20);
+    (void)snprintf(path, sizeof path, "%s/pipe.xml", dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_include_refused(CONF(INCLUDE("pipe.xml", "")), -EBADMSG,
+                           "yarn-site.xml:3: include of 'pipe.xml': it is not a regular file");
+    (void)snprintf(path, sizeof path, "%s/yarn-site.xml", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(read_dir(&c, &message), -EBADMSG);
+    assert_non_null(strstr(message, "/yarn-site.xml: can't read: it is not a regular file"));
+    alarm(0);
+    free(message);
+    nm_yarn_conf_free(c);
+}
+
 #define SINGLE(host, port, base) \
     "{\"" host "\": [\"" base "\"], \"" host ":" port "\": [\"" base "\"], \"hdfs:\": [\"" base "\"]}"
 
@@ -442,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_directory_in_place_of_a_file_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_included_files_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_invalid_include_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_pipe_in_place_of_a_file_is_refused, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("yarn-conf", tests, NULL, NULL);

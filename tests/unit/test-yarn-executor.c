@@ -273,6 +273,14 @@ static void test_container_executor_cfg_is_read(void **state)
     message = load(dir, true, &e);
     assert_non_null(message);
     free(message);
+    assert_int_equal(unlinkat(fd, "container-executor.cfg", AT_REMOVEDIR), 0);
+    assert_int_equal(mkfifoat(fd, "container-executor.cfg", 0600), 0);
+    alarm(20); /* a reader that waits for a writer would hang */
+    message = load(dir, false, &e);
+    alarm(0);
+    assert_non_null(message);
+    assert_non_null(strstr(message, "/container-executor.cfg: it is not a regular file"));
+    free(message);
     (void)remove_tree(dir);
 }
 

@@ -63,17 +63,28 @@ static void test_a_list_is_sorted_by_index(void **state)
 
 static void test_properties_that_are_refused(void **state)
 {
-#define LIST(list) WITH_GPUS TRACKER_PROPERTY(GPU "allowed-gpu-devices", list), "allowed-gpu-devices = '" list "': "
+#define LIST_IS(list, why) \
+    WITH_GPUS TRACKER_PROPERTY(GPU "allowed-gpu-devices", list), \
+    "yarn-site.xml: " GPU "allowed-gpu-devices = '" list "': " why
+#define LIST(list) LIST_IS(list, "must be auto, or INDEX:MINOR separated by commas")
+#define TWICE "an index or a minor number is in the list twice"
     static const struct {
         const char *properties, *why;
     } rows[] = {
         {LIST("")}, {LIST("0")}, {LIST("0:")}, {LIST(":0")}, {LIST("0:0,")}, {LIST("0:0;1:1")}, {LIST("0:0 1:1")},
-        {LIST("0:64")}, {LIST("256:0")}, {LIST("-1:0")}, {LIST("0:0,1:0")}, {LIST("0:0,0:1")}, {LIST("autos")},
-        {TRACKER_PROPERTY(NM_YARN_PLUGINS, NM_YARN_GPU), "'yarn.io/gpu': yarn.resource-types"},
-        {WITH_GPUS TRACKER_PROPERTY(TYPES ".yarn.io/gpu.units", "k"), "units = 'k': must be empty"},
+        {LIST("0:64")}, {LIST("256:0")}, {LIST("-1:0")}, {LIST("autos")}, {LIST(",")}, {LIST("0:0x,1:1")},
+        {LIST_IS("0:0,1:0", TWICE)}, {LIST_IS("0:0,0:1", TWICE)},
+        {LIST("0:0,0:1,x")}, {WITH_GPUS TRACKER_PROPERTY(GPU "allowed-gpu-devices", "x,0:0,0:1"), "from 0 to 63; " TWICE},
+        {TRACKER_PROPERTY(NM_YARN_PLUGINS, NM_YARN_GPU),
+         "yarn-site.xml: " NM_YARN_PLUGINS " = 'yarn.io/gpu': yarn.resource-types (resource-types.xml) doesn't have"},
+        {TRACKER_PROPERTY(NM_YARN_PLUGINS, "yarn.io/gpu, yarn.io/fpga"),
+         "yarn-site.xml: " NM_YARN_PLUGINS " = 'yarn.io/gpu, yarn.io/fpga': yarn.resource-types (resource-types.xml)"},
+        {WITH_GPUS TRACKER_PROPERTY(TYPES ".yarn.io/gpu.units", "k"), 
+         "yarn-site.xml: " TYPES ".yarn.io/gpu.units = 'k': must be empty"},
         {TRACKER_PROPERTY(TYPES, NM_YARN_GPU) TRACKER_PROPERTY(NM_YARN_PLUGINS, "yarn.io/gpu,yarn.io/fpga"),
          "nmd assigns GPUs to containers, but no other devices"},
-        {WITH_GPUS TRACKER_PROPERTY(NM_YARN_PLUGINS ".fail-fast", "2"), "fail-fast = '2': must be"},
+        {WITH_GPUS TRACKER_PROPERTY(NM_YARN_PLUGINS ".fail-fast", "2"), 
+         "yarn-site.xml: " NM_YARN_PLUGINS ".fail-fast = '2': must be"},
         {TRACKER_PROPERTY("yarn.nodemanager.pluggable-device-framework.enabled", "true"), "can't run a device plugin"},
         {TRACKER_PROPERTY("yarn.nodemanager.network-tagging-handler.enabled", "true"), "doesn't tag the network"},
         {TRACKER_PROPERTY("yarn.nodemanager.runtime.linux.type", "runc"), "processes without images"},

@@ -231,9 +231,11 @@ static void test_settings_that_are_refused(void **state)
     assert_refused(w, TRACKER_PROPERTY(LABELS "provider", "config")
                    TRACKER_PROPERTY(LABELS "provider.fetch-interval-ms", "0"), "must be positive");
     assert_refused(w, TRACKER_PROPERTY(LABELS "provider", "config")
-                   TRACKER_PROPERTY(LABELS "provider.configured-node-partition", "a b"), "the label 'a b' must begin");
+                   TRACKER_PROPERTY(LABELS "provider.configured-node-partition", "a b"), "yarn-site.xml: "
+                   LABELS "provider.configured-node-partition = 'a b': the label 'a b' must begin");
     assert_refused(w, TRACKER_PROPERTY(ATTRIBUTES "provider", "config")
-                   TRACKER_PROPERTY(ATTRIBUTES "provider.configured-node-attributes", "a"), "is not NAME,STRING,VALUE");
+                   TRACKER_PROPERTY(ATTRIBUTES "provider.configured-node-attributes", "a"), "yarn-site.xml: "
+                   ATTRIBUTES "provider.configured-node-attributes = 'a': 'a' is not NAME,STRING,VALUE");
     assert_refused(w, TRACKER_PROPERTY(ATTRIBUTES "provider", "script"), "must be the absolute path of a script");
     assert_refused(w, TRACKER_PROPERTY(ATTRIBUTES "provider", "script")
                    TRACKER_PROPERTY(ATTRIBUTES "provider.script.path", "/nowhere/x"), "No such file");

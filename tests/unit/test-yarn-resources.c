@@ -79,23 +79,30 @@ static void test_amounts_are_in_the_units_of_the_cluster(void **state)
     (void)nm_yarn_settings_free(s);
 }
 
+/* Each message names the file, the property and its value. */
 static void test_properties_that_are_refused(void **state)
 {
+#define OF_FILE(name, value, why) "node-resources.xml: " name " = '" value "': " why
     static const struct {
         const char *properties, *why;
     } rows[] = {
-        {TRACKER_PROPERTY(TYPES, "memory"), "not a valid name"},
-        {TRACKER_PROPERTY(TYPES, "1license"), "not a valid name"},
-        {TRACKER_PROPERTY(TYPES, "a/b/c"), "not a valid name"},
-        {TRACKER_PROPERTY(TYPES, "a,b,a"), "a is in the list twice"},
-        {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(TYPES ".a.units", "X"), "a.units = 'X': must be one of"},
-        {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(TYPES ".a.type", "RANGE"), "must be COUNTABLE"},
-        {TRACKER_PROPERTY(AMOUNT "a", "1"), "doesn't have this resource"},
-        {TRACKER_PROPERTY(AMOUNT "memory-mb", "1"), "set yarn.nodemanager.resource.memory-mb"},
-        {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(AMOUNT "a", "x"), "must be a number with units"},
+        {TRACKER_PROPERTY(TYPES, "memory"), OF_FILE(TYPES, "memory", "'memory' is not a valid name")},
+        {TRACKER_PROPERTY(TYPES, "a,1license"), OF_FILE(TYPES, "a,1license", "'1license' is not a valid name")},
+        {TRACKER_PROPERTY(TYPES, "a/b/c"), "'a/b/c' is not a valid name"},
+        {TRACKER_PROPERTY(TYPES, "a,b,a"), OF_FILE(TYPES, "a,b,a", "a is in the list twice")},
+        {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(TYPES ".a.units", "X"),
+         OF_FILE(TYPES ".a.units", "X", "must be one of")},
+        {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(TYPES ".a.type", "RANGE"),
+         OF_FILE(TYPES ".a.type", "RANGE", "must be COUNTABLE")},
+        {TRACKER_PROPERTY(AMOUNT "a", "1"), OF_FILE(AMOUNT "a", "1", TYPES " doesn't have this resource")},
+        {TRACKER_PROPERTY(AMOUNT "memory-mb", "1"),
+         OF_FILE(AMOUNT "memory-mb", "1", "set yarn.nodemanager.resource.memory-mb")},
+        {TRACKER_PROPERTY(TYPES, "license") TRACKER_PROPERTY(AMOUNT "license", "many"),
+         OF_FILE(AMOUNT "license", "many", "must be a number with units")},
         {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(AMOUNT "a", "-1"), "must be a number with units"},
         {TRACKER_PROPERTY(TYPES, "a") TRACKER_PROPERTY(AMOUNT "a", "9223372036854775807k"), "not too large"},
-        {TRACKER_PROPERTY(TYPES, "yarn.io/gpu") TRACKER_PROPERTY(AMOUNT "yarn.io/gpu", "2"), "this is a device"},
+        {TRACKER_PROPERTY(TYPES, "yarn.io/gpu") TRACKER_PROPERTY(AMOUNT "yarn.io/gpu", "2"),
+         OF_FILE(AMOUNT "yarn.io/gpu", "2", "this is a device")},
         {TRACKER_PROPERTY(TYPES, "yarn.io/fpga") TRACKER_PROPERTY(AMOUNT "yarn.io/fpga", "2"), "this is a device"},
     };
 

@@ -97,6 +97,10 @@ check 'a changed yarn-site.xml changes the label without a restart' wait_until 2
 mv "$shared/node2/conf/yarn-site.xml" "$shared/node2/conf/yarn-site.old"
 check 'a missing yarn-site.xml is logged' wait_until 20 grep -q 'no new node label: ' "$dir/nmd2.log"
 is 'the label stays' "$(labels_at_rm 2)" fast
+mkfifo "$shared/node2/conf/yarn-site.xml"
+check 'a pipe in place of yarn-site.xml is not read' \
+    wait_until 20 grep -q "no new node label: .*yarn-site.xml: can't read: it is not a regular file" "$dir/nmd2.log"
+is 'the label stays' "$(labels_at_rm 2)" fast
 mv "$shared/node2/conf/yarn-site.old" "$shared/node2/conf/yarn-site.xml"
 sed -i 's|<value>fast</value>|<value></value>|' "$shared/node2/conf/yarn-site.xml"
 check 'an empty value in yarn-site.xml removes the label' wait_until 20 labels_are 2 ''
@@ -141,4 +145,6 @@ like 'the refusal names the property' "$(<"$dir/check.log")" "$labels.provider =
 check 'a script that does not exist is refused' refused "$labels.provider=script" "$labels.provider.script.path=/nowhere/x"
 like 'the refusal names the path' "$(<"$dir/check.log")" "$labels.provider.script.path = '/nowhere/x': No such file"
 check 'an invalid configured label is refused' refused "$labels.provider=config" "$labels.provider.configured-node-partition=a b"
+like 'the refusal names the file, the property and the value' "$(<"$dir/check.log")" \
+    "/yarn-site.xml: $labels.provider.configured-node-partition = 'a b': the label 'a b' must begin"
 done_testing

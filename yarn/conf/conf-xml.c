@@ -164,6 +164,12 @@ static void end_property(struct reading *s)
         stop(s, r);
 }
 
+/* Returns why a file can't be read. */
+static const char *why_unreadable(int r)
+{
+    return r == -EBADMSG ? NM_YARN_NOT_REGULAR : strerror(-r);
+}
+
 static int read_included(struct reading *s, const char *href)
 {
     _cleanup_close_ int fd = s->dir_fd < 0 ? -ENOENT : nm_open_beneath(s->dir_fd, href, O_RDONLY | O_NONBLOCK);
@@ -174,7 +180,7 @@ static int read_included(struct reading *s, const char *href)
     if (fd < 0)
         return fd;
     text = malloc(NM_YARN_CONF_FILE_MAX);
-    r = text ? nm_pread_file(fd, text, NM_YARN_CONF_FILE_MAX, &size) : -ENOMEM;
+    r = text ? nm_pread_plain_file(fd, text, NM_YARN_CONF_FILE_MAX, &size) : -ENOMEM;
     if (r < 0)
         return r;
     r = read_file(s->conf, s->dir_fd, href, text, size, s->include_depth + 1, &s->message);
@@ -205,7 +211,7 @@ static void include(struct reading *s, const char **attributes)
     else if (r == -EXDEV || r == -ELOOP)
         refuse(s, r, "include of '%s': the included file must be below the directory of this file", shown);
     else if (r < 0)
-        refuse(s, r, "include of '%s': %s", shown, strerror(-r));
+        refuse(s, r, "include of '%s': %s", shown, why_unreadable(r));
 }
 
 static void end_include(struct reading *s)
@@ -357,7 +363,7 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
         path = NULL;
         return -ENOMEM;
     }
-    r = nm_read_file_at(dir_fd, name, text, NM_YARN_CONF_FILE_MAX, &size);
+    r = nm_read_plain_file_at(dir_fd, name, text, NM_YARN_CONF_FILE_MAX, &size);
     if (r == 0)
         return nm_yarn_conf_read_text(c, dir_fd, path, text, size, ret_message);
     nm_yarn_conf_printable(path, shown, sizeof shown);
@@ -365,7 +371,7 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
         return nm_fail(ret_message, r, "%s: the file is larger than %u KiB, the maximum for a configuration "
                                        "file", shown,
                        NM_YARN_CONF_FILE_MAX / 1024);
-    return r == -ENOENT ? 1 : nm_fail(ret_message, r, "%s: can't read: %s", shown, strerror(-r));
+    return r == -ENOENT ? 1 : nm_fail(ret_message, r, "%s: can't read: %s", shown, why_unreadable(r));
 }
 
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message)

@@ -16,6 +16,9 @@
 
 #include "util/error.h"
 
+/* Why a pipe, a socket or a device isn't read as a file of the cluster. */
+#define NM_YARN_NOT_REGULAR "it is not a regular file"
+
 struct nm_yarn_property {
     char *name, *value; /* value: the text in the file, before substitutions */
     const char *file;   /* the file that set the value; NULL if the value is the default */

@@ -311,6 +311,7 @@ int nm_yarn_executor_load(const char *dir, bool must_be_trusted, nm_yarn_warn_t 
     _cleanup_free_ char *path = NULL, *real = NULL, *text = malloc(FILE_MAX);
     _cleanup_close_ int dir_fd = -EBADF;
     const char *name = NULL;
+    struct stat st;
     size_t size;
     int r;
 
@@ -321,11 +322,13 @@ int nm_yarn_executor_load(const char *dir, bool must_be_trusted, nm_yarn_warn_t 
     real = realpath(path, NULL);
     if (!real)
         return errno == ENOENT ? 0 : errno == ENOMEM ? -ENOMEM : add_refusal(refusals, -errno, path, strerror(errno));
+    if (stat(real, &st) == 0 && !S_ISREG(st.st_mode))
+        return add_refusal(refusals, -EBADMSG, real, NM_YARN_NOT_REGULAR);
     r = is_trusted(real, &dir_fd, &name);
     if (r == 0)
         return handle_untrusted_file(real, must_be_trusted, warn, userdata, refusals);
     if (r > 0)
-        r = nm_read_file_at(dir_fd, name, text, FILE_MAX, &size);
+        r = nm_read_plain_file_at(dir_fd, name, text, FILE_MAX, &size);
     if (r >= 0 && strlen(text) != size)
         r = -EBADMSG;
     if (r < 0)

@@ -55,24 +55,54 @@ static bool add(struct nm_yarn_gpu_settings *g, struct nm_yarn_gpu one)
     return true;
 }
 
-/* Returns NULL, or why the list is invalid. */
-static const char *read_list(const char *text, struct nm_yarn_gpu_settings *g)
+/* Reads INDEX:MINOR up to the next comma or the end. In any case, moves *at there. */
+static bool read_item(const char **at, struct nm_yarn_gpu *ret)
+{
+    bool is_item = read_number(at, NM_YARN_GPU_INDEX_MAX, &ret->index) && **at == ':';
+
+    *at += is_item;
+    is_item = is_item && read_number(at, NM_YARN_GPUS_MAX - 1, &ret->minor) && (!**at || **at == ',');
+    if (!is_item)
+        *at += strcspn(*at, ",");
+    return is_item;
+}
+
+enum { MALFORMED, FORBIDDEN, REPEATED, N_FAULTS };
+
+/* Reads the list. Finds all of its faults, because an operator corrects them one after the other otherwise. */
+static void read_list(const char *text, struct nm_yarn_gpu_settings *g, bool faults[N_FAULTS])
 {
     struct nm_yarn_gpu one;
 
     for (;; text++) {
-        if (!read_number(&text, NM_YARN_GPU_INDEX_MAX, &one.index) || *text++ != ':' ||
-            !read_number(&text, NM_YARN_GPUS_MAX - 1, &one.minor) || (*text && *text != ','))
-            return "must be auto, or INDEX:MINOR separated by commas, with indexes from 0 to 255 and minor numbers "
-                   "from 0 to 63";
-        if (!(g->minors >> one.minor & 1))
-            return "container-executor.cfg has a list gpu.allowed-device-minor-numbers, without one of these minor "
-                   "numbers";
-        if (!add(g, one))
-            return "an index or a minor number is in the list twice";
+        if (!read_item(&text, &one)) {
+            faults[MALFORMED] = true;
+        } else {
+            faults[FORBIDDEN] |= !(g->minors >> one.minor & 1);
+            faults[REPEATED] |= !add(g, one);
+        }
         if (!*text)
-            return NULL;
+            return;
     }
+}
+
+/* Describes the faults. Returns the buffer; "" means that the list is valid. */
+static const char *describe(const bool faults[N_FAULTS], char *buf, size_t size)
+{
+    static const char *const texts[N_FAULTS] = {
+        [MALFORMED] = "must be auto, or INDEX:MINOR separated by commas, with indexes from 0 to 255 and minor numbers "
+                      "from 0 to 63",
+        [FORBIDDEN] = "container-executor.cfg has a list gpu.allowed-device-minor-numbers, without one of these minor "
+                      "numbers",
+        [REPEATED] = "an index or a minor number is in the list twice, but each must be there once",
+    };
+    size_t n = 0;
+
+    *buf = '\0';
+    for (size_t i = 0; i < N_FAULTS; i++)
+        if (faults[i])
+            n += (size_t)snprintf(buf + n, size - n, "%s%s", n > 0 ? "; " : "", texts[i]);
+    return buf;
 }
 
 /* ---- settings ----------------------------------------------------------------------------- */
@@ -85,31 +115,46 @@ static const struct nm_yarn_resource_type *find_type(const struct nm_yarn_settin
     return NULL;
 }
 
-static int check_type(const struct nm_yarn_settings *s, char **ret_message)
+/* Refuses the value of a property. */
+static int refuse(const struct nm_yarn_conf *c, const char *name, int error, const char *why, char **ret_message)
+{
+    _cleanup_free_ char *value = NULL;
+    const struct nm_yarn_property *p = nm_yarn_conf_find(c, name);
+    char file[200], shown[120];
+    int r = nm_yarn_conf_expand_or_report(c, name, &value, ret_message);
+
+    if (r < 0)
+        return r;
+    return nm_fail(ret_message, error, "%s: %s = '%s': %s",
+                   nm_yarn_conf_printable(p->file ?: "by default", file, sizeof file), name,
+                   nm_yarn_conf_printable(value, shown, sizeof shown), why);
+}
+
+static int check_type(const struct nm_yarn_conf *c, const struct nm_yarn_settings *s, char **ret_message)
 {
     const struct nm_yarn_resource_type *t = find_type(s);
 
     if (!t)
-        return nm_fail(ret_message, -ENOENT, NM_YARN_PLUGINS " = '" NM_YARN_GPU "': yarn.resource-types "
-                                             "(resource-types.xml) doesn't have " NM_YARN_GPU);
+        return refuse(c, NM_YARN_PLUGINS, -ENOENT, "yarn.resource-types (resource-types.xml) doesn't have " NM_YARN_GPU,
+                      ret_message);
     if (*t->units)
-        return nm_fail(ret_message, -EINVAL, "yarn.resource-types." NM_YARN_GPU ".units = '%s': must be empty, because "
-                                             "GPUs are counted one by one", t->units);
+        return refuse(c, "yarn.resource-types." NM_YARN_GPU ".units", -EINVAL,
+                      "must be empty, because GPUs are counted one by one", ret_message);
     return 0;
 }
 
-static int read_devices(struct nm_yarn_settings *s, char **ret_message)
+static int read_devices(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
 {
     struct nm_yarn_gpu_settings *g = &s->gpus;
-    const char *why;
-    char shown[120];
+    bool faults[N_FAULTS] = {};
+    char why[400];
 
     g->discovers = strcasecmp(g->allowed, "auto") == 0;
-    why = g->discovers ? NULL : read_list(g->allowed, g);
-    if (why) {
+    if (!g->discovers)
+        read_list(g->allowed, g, faults);
+    if (*describe(faults, why, sizeof why)) {
         g->n = 0;
-        return nm_fail(ret_message, -EINVAL, LIST " = '%s': %s",
-                       nm_yarn_conf_printable(g->allowed, shown, sizeof shown), why);
+        return refuse(c, LIST, -EINVAL, why, ret_message);
     }
     if (g->n > 0)
         qsort(g->list, g->n, sizeof *g->list, compare);
@@ -117,15 +162,12 @@ static int read_devices(struct nm_yarn_settings *s, char **ret_message)
 }
 
 /* Hadoop's file of defaults leaves the value empty, and its code then takes true. */
-static int read_fail_fast(struct nm_yarn_gpu_settings *g, char **ret_message)
+static int read_fail_fast(const struct nm_yarn_conf *c, struct nm_yarn_gpu_settings *g, char **ret_message)
 {
-    char shown[120];
-
     g->fail_fast = strcasecmp(g->fail_fast_text, "false") != 0;
     if (!g->fail_fast || !*g->fail_fast_text || strcasecmp(g->fail_fast_text, "true") == 0)
         return 0;
-    return nm_fail(ret_message, -EINVAL, NM_YARN_PLUGINS ".fail-fast = '%s': must be true or false",
-                   nm_yarn_conf_printable(g->fail_fast_text, shown, sizeof shown));
+    return refuse(c, NM_YARN_PLUGINS ".fail-fast", -EINVAL, "must be true or false", ret_message);
 }
 
 int nm_yarn_gpus_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
@@ -142,14 +184,14 @@ int nm_yarn_gpus_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, 
     g->minors = s->executor_rules.gpu_minors ?: UINT64_MAX;
     if (warn && nm_yarn_conf_find(c, AMOUNT))
         warn(AMOUNT ": has no effect, because the node offers the GPUs of " LIST, userdata);
-    r = check_type(s, &message);
+    r = check_type(c, s, &message);
     r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     if (r == 0) {
-        r = read_fail_fast(g, &message);
+        r = read_fail_fast(c, g, &message);
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     }
     if (r == 0) {
-        r = read_devices(s, &message);
+        r = read_devices(c, s, &message);
         r = nm_refusals_add(refusals, r, message);
     }
     return r;

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "util/error.h"
@@ -108,6 +109,40 @@ static struct nm_yarn_resource_type *find(const struct nm_yarn_settings *s, cons
     return NULL;
 }
 
+/* Returns the file that sets the property, for a message. */
+static const char *file_of(const struct nm_yarn_conf *c, const char *name, char *buf, size_t size)
+{
+    const struct nm_yarn_property *p = nm_yarn_conf_find(c, name);
+
+    return nm_yarn_conf_printable(p && p->file ? p->file : "by default", buf, size);
+}
+
+/* Refuses the value of a property. */
+nm_printf(6, 7) static int refuse(const struct nm_yarn_conf *c, const char *name, const char *value, int error,
+                                  char **ret_message, const char *why, ...)
+{
+    _cleanup_free_ char *reason = NULL;
+    char file[200], shown_name[NAME_MAX_SIZE + 64], shown[120];
+    va_list ap;
+
+    va_start(ap, why);
+    reason = nm_strdup_vprintf(why, ap);
+    va_end(ap);
+    return nm_fail(ret_message, error, "%s: %s = '%s': %s", file_of(c, name, file, sizeof file),
+                   nm_yarn_conf_printable(name, shown_name, sizeof shown_name),
+                   nm_yarn_conf_printable(value, shown, sizeof shown), reason ?: strerror(ENOMEM));
+}
+
+/* Refuses a property of a type. */
+static int refuse_member(const struct nm_yarn_conf *c, const char *name, const char *member, const char *value,
+                         int error, char **ret_message, const char *why)
+{
+    char whole[NAME_MAX_SIZE + 64];
+
+    (void)snprintf(whole, sizeof whole, TYPES ".%s.%s", name, member);
+    return refuse(c, whole, value, error, ret_message, "%s", why);
+}
+
 /* Returns the value of a property of a type in *ret, or a copy of the default. */
 static int get(const struct nm_yarn_conf *c, const char *name, const char *member, const char *fallback, char **ret,
                char **ret_message)
@@ -121,8 +156,9 @@ static int get(const struct nm_yarn_conf *c, const char *name, const char *membe
     return *ret ? 0 : -ENOMEM;
 }
 
-/* Adds a type that the list names. */
-static int add_type(const struct nm_yarn_conf *c, const char *name, struct nm_yarn_settings *s, char **ret_message)
+/* Adds a type that the list names. list: the value of the property. */
+static int add_type(const struct nm_yarn_conf *c, const char *list, const char *name, struct nm_yarn_settings *s,
+                    char **ret_message)
 {
     _cleanup_free_ char *unit = NULL, *type = NULL;
     struct nm_yarn_resource_type *t = &s->resource_types[s->n_resource_types];
@@ -130,27 +166,26 @@ static int add_type(const struct nm_yarn_conf *c, const char *name, struct nm_ya
     size_t unused;
     int r;
 
+    nm_yarn_conf_printable(name, shown, sizeof shown);
     if (!is_name(name))
-        return nm_fail(ret_message, -EINVAL, TYPES ": '%s' is not a valid name of a resource",
-                       nm_yarn_conf_printable(name, shown, sizeof shown));
+        return refuse(c, TYPES, list, -EINVAL, ret_message, "'%s' is not a valid name of a resource; a name begins "
+                      "with a letter and has letters, digits, -, _ and dots, after an optional domain and /", shown);
     if (is_builtin(name))
         return 0;
     if (find(s, name))
-        return nm_fail(ret_message, -EINVAL, TYPES ": %s is in the list twice", name);
+        return refuse(c, TYPES, list, -EINVAL, ret_message, "%s is in the list twice", shown);
     if (s->n_resource_types == NM_YARN_RESOURCE_TYPES_MAX)
-        return nm_fail(ret_message, -E2BIG, TYPES ": more than %u types", NM_YARN_RESOURCE_TYPES_MAX);
+        return refuse(c, TYPES, list, -E2BIG, ret_message, "more than %u types", NM_YARN_RESOURCE_TYPES_MAX);
     r = get(c, name, "units", "", &unit, ret_message);
     if (r == 0)
         r = get(c, name, "type", "COUNTABLE", &type, ret_message);
     if (r < 0)
         return r;
     if (find_unit(unit, &unused) < 0)
-        return nm_fail(ret_message, -EINVAL, TYPES ".%s.units = '%s': must be one of p, n, u, m, k, M, G, T, P, Ki, "
-                                             "Mi, Gi, Ti and Pi, or empty", name,
-                       nm_yarn_conf_printable(unit, shown, sizeof shown));
+        return refuse_member(c, name, "units", unit, -EINVAL, ret_message,
+                             "must be one of p, n, u, m, k, M, G, T, P, Ki, Mi, Gi, Ti and Pi, or empty");
     if (!nm_streq(type, "COUNTABLE"))
-        return nm_fail(ret_message, -EOPNOTSUPP, TYPES ".%s.type = '%s': must be COUNTABLE", name,
-                       nm_yarn_conf_printable(type, shown, sizeof shown));
+        return refuse_member(c, name, "type", type, -EOPNOTSUPP, ret_message, "must be COUNTABLE");
     *t = (struct nm_yarn_resource_type){.name = strdup(name), .units = STEAL_PTR(unit)};
     s->n_resource_types++;
     return t->name ? 0 : -ENOMEM;
@@ -158,7 +193,7 @@ static int add_type(const struct nm_yarn_conf *c, const char *name, struct nm_ya
 
 static int read_types(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
-    _cleanup_free_ char *list = NULL;
+    _cleanup_free_ char *list = NULL, *words = NULL;
     char *rest, *name, *message = NULL;
     int r;
 
@@ -170,9 +205,12 @@ static int read_types(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, 
     r = nm_yarn_conf_expand_or_report(c, TYPES, &list, &message);
     if (r < 0)
         return nm_refusals_add(refusals, r, message);
-    for (name = strtok_r(list, ", \t\r\n", &rest); r == 0 && name; name = strtok_r(NULL, ", \t\r\n", &rest)) {
+    words = strdup(list);
+    if (!words)
+        return -ENOMEM;
+    for (name = strtok_r(words, ", \t\r\n", &rest); r == 0 && name; name = strtok_r(NULL, ", \t\r\n", &rest)) {
         message = NULL;
-        r = add_type(c, name, s, &message);
+        r = add_type(c, list, name, s, &message);
         r = nm_refusals_add(refusals, r, message);
     }
     return r;
@@ -204,29 +242,25 @@ static int read_amount(const struct nm_yarn_conf *c, const struct nm_yarn_proper
     const char *name = p->name + strlen(NM_YARN_RESOURCE_PREFIX);
     struct nm_yarn_resource_type *t = find(s, name);
     _cleanup_free_ char *value = NULL;
-    char shown[120];
     int r = nm_yarn_conf_expand_or_report(c, p->name, &value, ret_message);
 
     if (r < 0)
         return r;
-    nm_yarn_conf_printable(name, shown, sizeof shown);
     if (is_builtin(name))
-        return nm_fail(ret_message, -EINVAL, "%s%s: set yarn.nodemanager.resource.memory-mb and cpu-vcores instead",
-                       NM_YARN_RESOURCE_PREFIX, shown);
+        return refuse(c, p->name, value, -EINVAL, ret_message,
+                      "set yarn.nodemanager.resource.memory-mb and cpu-vcores instead");
     if (!t)
-        return nm_fail(ret_message, -ENOENT, "%s%s: " TYPES " doesn't have this resource", NM_YARN_RESOURCE_PREFIX,
-                       shown);
+        return refuse(c, p->name, value, -ENOENT, ret_message, TYPES " doesn't have this resource");
     if (nm_streq(name, NM_YARN_GPU) && nm_yarn_gpus_are_wanted(s))
         return 0;
     if (nm_streq(name, NM_YARN_GPU) || nm_streq(name, "yarn.io/fpga"))
-        return nm_fail(ret_message, -EOPNOTSUPP, "%s%s: this is a device, and nmd offers devices only by a resource "
-                                                 "plugin; for GPUs, set " NM_YARN_PLUGINS " = " NM_YARN_GPU
-                                                 " instead", NM_YARN_RESOURCE_PREFIX, shown);
+        return refuse(c, p->name, value, -EOPNOTSUPP, ret_message,
+                      "this is a device, and nmd offers devices only by a resource plugin; for GPUs, set "
+                      NM_YARN_PLUGINS " = " NM_YARN_GPU " instead");
     r = parse_amount(value, t->units, &t->amount);
     if (r < 0)
-        return nm_fail(ret_message, r, "%s%s = '%s': must be a number with units, such as 5 or 10Gi, which is not too "
-                                       "large", NM_YARN_RESOURCE_PREFIX, name,
-                       nm_yarn_conf_printable(value, shown, sizeof shown));
+        return refuse(c, p->name, value, r, ret_message,
+                      "must be a number with units, such as 5 or 10Gi, which is not too large");
     free(t->value);
     free(t->source);
     t->value = STEAL_PTR(value);

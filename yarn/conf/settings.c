@@ -295,6 +295,14 @@ int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, 
 
 /* ---- display ------------------------------------------------------------------------------ */
 
+const char *nm_yarn_settings_file(const struct nm_yarn_settings *s, const char *name)
+{
+    for (size_t i = 0; i < nm_yarn_n_keys; i++)
+        if (nm_streq(nm_yarn_keys[i].name, name))
+            return s->sources[i];
+    return NULL;
+}
+
 static int add_row(json_t *array, const char *key, const char *value, const char *fallback, const char *allowed,
                    const char *meaning, const char *source)
 {

@@ -33,6 +33,9 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
  * ResourceManager recognizes a heartbeat that is sent again. UINT64_MAX: no limit. */
 uint64_t nm_yarn_heartbeat_timeout_usec(const struct nm_yarn_settings *s);
 
+/* Returns the file that sets a property of the table, or NULL if the value is the default. */
+const char *nm_yarn_settings_file(const struct nm_yarn_settings *s, const char *name);
+
 /* Returns an array with one object for each key, with value, default, source and meaning. `nmctl config` shows this
  * array. */
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s);

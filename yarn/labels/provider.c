@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "agent/admin-script.h"
-#include "yarn/conf/settings.h"
 
 /* Shortest time between two runs, so that a mistaken interval doesn't keep the node busy. */
 #define INTERVAL_MIN_USEC NM_USEC_PER_SEC
@@ -49,6 +48,12 @@ static const struct {
 
 /* ---- settings ----------------------------------------------------------------------------- */
 
+const struct nm_yarn_provider_settings *nm_yarn_provider_settings_of(enum nm_yarn_descriptor_kind kind,
+                                                                     const struct nm_yarn_settings *all)
+{
+    return kind == NM_YARN_LABEL ? &all->labels : &all->attributes;
+}
+
 bool nm_yarn_provider_is_wanted(const struct nm_yarn_provider_settings *s)
 {
     return *s->provider;
@@ -59,60 +64,66 @@ static bool is_script(const struct nm_yarn_provider_settings *s)
     return strcasecmp(s->provider, "script") == 0;
 }
 
-static int check_script(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
-                        char **ret_message)
+/* Refuses the value of a property. */
+static int refuse(const struct nm_yarn_settings *all, const char *name, const char *value, int error, const char *why,
+                  char **ret_message)
 {
-    char shown[120];
+    char file[200], shown[120], reason[300];
+
+    return nm_fail(ret_message, error, "%s: %s = '%s': %s",
+                   nm_yarn_conf_printable(nm_yarn_settings_file(all, name) ?: "by default", file, sizeof file), name,
+                   nm_yarn_conf_printable(value, shown, sizeof shown),
+                   nm_yarn_conf_printable(why, reason, sizeof reason));
+}
+
+static int check_script(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_settings *all, char **ret_message)
+{
+    const struct nm_yarn_provider_settings *s = nm_yarn_provider_settings_of(kind, all);
     int r = nm_admin_script_check(s->script);
 
     if (r >= 0 || r == -ENOMEM)
         return NM_MIN(r, 0);
-    return nm_fail(ret_message, r, "%s = '%s': %s", names[kind].path,
-                   nm_yarn_conf_printable(s->script, shown, sizeof shown),
-                   r == -EPERM ? "users other than root can change this script, so nmd doesn't run it" : strerror(-r));
+    return refuse(all, names[kind].path, s->script, r,
+                  r == -EPERM ? "users other than root can change this script, so nmd doesn't run it" : strerror(-r),
+                  ret_message);
 }
 
-static int check_value(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s, char **ret_message)
+static int check_value(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_settings *all, char **ret_message)
 {
+    const char *value = nm_yarn_provider_settings_of(kind, all)->value;
     struct nm_yarn_descriptors set = {};
     _cleanup_free_ char *why = NULL;
-    char shown[300];
-    int r = nm_yarn_descriptors_read(kind, s->value, &set, &why);
+    int r = nm_yarn_descriptors_read(kind, value, &set, &why);
 
     nm_yarn_descriptors_done(&set);
-    return r != -EINVAL ? r
-                        : nm_fail(ret_message, r, "%s: %s", names[kind].value,
-                                  nm_yarn_conf_printable(why ?: "invalid", shown, sizeof shown));
+    return r != -EINVAL ? r : refuse(all, names[kind].value, value, r, why ?: "invalid", ret_message);
 }
 
-int nm_yarn_provider_check_files(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+int nm_yarn_provider_check_files(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_settings *all,
                                  char **ret_message)
 {
-    char shown[120];
+    const struct nm_yarn_provider_settings *s = nm_yarn_provider_settings_of(kind, all);
 
     if (!nm_yarn_provider_is_wanted(s))
         return 0;
     if (s->interval_msec == 0)
-        return nm_fail(ret_message, -EINVAL, "%s = '0': must be positive, or -1 for one run only",
-                       names[kind].interval);
+        return refuse(all, names[kind].interval, "0", -EINVAL, "must be positive, or -1 for one run only", ret_message);
     if (is_script(s))
         return *s->script == '/' ? 0
-                                 : nm_fail(ret_message, -ENOENT, "%s = '%s': must be the absolute path of a script, "
-                                           "because the provider is 'script'", names[kind].path,
-                                           nm_yarn_conf_printable(s->script, shown, sizeof shown));
+                                 : refuse(all, names[kind].path, s->script, -ENOENT,
+                                          "must be the absolute path of a script, because the provider is 'script'",
+                                          ret_message);
     if (strcasecmp(s->provider, "config") == 0)
-        return check_value(kind, s, ret_message);
-    return nm_fail(ret_message, -EOPNOTSUPP, "%s = '%s': must be config or script; nmd can't run a provider written in "
-                                             "Java", names[kind].provider,
-                   nm_yarn_conf_printable(s->provider, shown, sizeof shown));
+        return check_value(kind, all, ret_message);
+    return refuse(all, names[kind].provider, s->provider, -EOPNOTSUPP,
+                  "must be config or script; nmd can't run a provider written in Java", ret_message);
 }
 
-int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
-                           char **ret_message)
+int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_settings *all, char **ret_message)
 {
-    int r = nm_yarn_provider_check_files(kind, s, ret_message);
+    int r = nm_yarn_provider_check_files(kind, all, ret_message);
 
-    return r == 0 && is_script(s) ? check_script(kind, s, ret_message) : r;
+    return r == 0 && is_script(nm_yarn_provider_settings_of(kind, all)) ? check_script(kind, all, ret_message) : r;
 }
 
 /* ---- runs --------------------------------------------------------------------------------- */
@@ -356,9 +367,9 @@ int nm_yarn_provider_new(const struct nm_yarn_provider_params *params, struct nm
         return -ENOMEM;
     p->event = sd_event_ref(params->event);
     p->kind = params->kind;
-    p->settings = params->settings;
-    p->dir = params->dir;
-    p->of_script = is_script(params->settings);
+    p->settings = nm_yarn_provider_settings_of(params->kind, params->settings);
+    p->dir = params->settings->dir;
+    p->of_script = is_script(p->settings);
     p->waits = true;
     if (!p->of_script)
         take_value(p, p->settings->value);

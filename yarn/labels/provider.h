@@ -14,7 +14,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "yarn/conf/properties.h"
+#include "yarn/conf/settings.h"
 #include "yarn/labels/descriptors.h"
 
 struct nm_yarn_provider;
@@ -22,8 +22,7 @@ struct nm_yarn_provider;
 struct nm_yarn_provider_params {
     sd_event *event;
     enum nm_yarn_descriptor_kind kind;
-    const struct nm_yarn_provider_settings *settings;
-    const char *dir; /* directory of the cluster's files; NULL: the files aren't read again */
+    const struct nm_yarn_settings *settings; /* if it has no `dir`, the cluster's files aren't read again */
     /* Called from the event loop if the set or the trouble has changed, and when the first run has ended. */
     void (*on_change)(void *userdata);
     void *userdata;
@@ -31,13 +30,15 @@ struct nm_yarn_provider_params {
 
 /* Returns whether the cluster's files name a provider. Without one, only the ResourceManager knows the labels. */
 bool nm_yarn_provider_is_wanted(const struct nm_yarn_provider_settings *s);
+/* Returns the settings of the provider of labels or of attributes. */
+const struct nm_yarn_provider_settings *nm_yarn_provider_settings_of(enum nm_yarn_descriptor_kind kind,
+                                                                     const struct nm_yarn_settings *all);
 /* Checks the settings without access to the script: the provider's kind, the interval and the configured set. On
- * failure, *ret_message is a sentence with the property. */
-int nm_yarn_provider_check_files(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
+ * failure, *ret_message is a sentence with the property, its file and its value. */
+int nm_yarn_provider_check_files(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_settings *all,
                                  char **ret_message);
 /* Also checks whether the script can be run. */
-int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_provider_settings *s,
-                           char **ret_message);
+int nm_yarn_provider_check(enum nm_yarn_descriptor_kind kind, const struct nm_yarn_settings *all, char **ret_message);
 /* Checks the settings and starts the provider. A configured set is known at once. */
 int nm_yarn_provider_new(const struct nm_yarn_provider_params *params, struct nm_yarn_provider **ret,
                          char **ret_message);

@@ -157,14 +157,12 @@ static int add_refusals(struct gather *g, const char *text)
 /* Adds the refusals of labels and attributes. It doesn't examine their scripts, which are on the nodes. */
 static int add_providers(struct gather *g)
 {
-    const struct nm_yarn_provider_settings *const settings[NM_YARN_N_DESCRIPTOR_KINDS] = {
-        [NM_YARN_LABEL] = &g->settings->labels, [NM_YARN_ATTRIBUTE] = &g->settings->attributes};
     int r = 0;
 
     for (unsigned kind = 0; r == 0 && kind < NM_YARN_N_DESCRIPTOR_KINDS; kind++) {
         _cleanup_free_ char *message = NULL;
 
-        r = nm_yarn_provider_check_files(kind, settings[kind], &message);
+        r = nm_yarn_provider_check_files(kind, g->settings, &message);
         if (message)
             r = add_refusals(g, message);
     }
@@ -223,7 +221,9 @@ static int read_executor(struct gather *g, const char *dir)
     if (!text)
         return -ENOMEM;
     if (r == 0)
-        r = nm_read_file_at(fd, NM_YARN_EXECUTOR_FILE, text, EXECUTOR_FILE_MAX, &size);
+        r = nm_read_plain_file_at(fd, NM_YARN_EXECUTOR_FILE, text, EXECUTOR_FILE_MAX, &size);
+    if (r == -EBADMSG)
+        return add_lines(g, NM_MIGRATE_SET, NM_YARN_EXECUTOR_FILE ": " NM_YARN_NOT_REGULAR);
     if (r < 0)
         return r == -ENOENT ? 0 : r;
     r = nm_yarn_executor_parse(NM_YARN_EXECUTOR_FILE, text, take_warning, g, &e, &refusals);
