@@ -199,14 +199,26 @@ static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **st
     proxy_tear_down(&w);
 }
 
+static size_t n_released;
+static int64_t released;
+
+static void note_releases(struct fixture *w, const Masters__AllocateRequest *request, Masters__AllocateAnswer *answer)
+{
+    (void)w, (void)answer;
+    n_released = request->n_releases;
+    released = n_released > 0 ? request->releases[n_released - 1]->id : 0;
+}
+
 /* The ResourceManager was restarted with a new epoch and doesn't know the registration of the application master. The
- * application master registers again and repeats its asks. */
+ * application master registers again and repeats its asks. Before the ResourceManager refused the call, it noted the
+ * container that the call contained. The application master doesn't know this container, so it is released. */
 static void test_after_a_restart_of_the_resourcemanager_asks_are_repeated(void **state)
 {
     struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
+    w.on_allocate = note_releases;
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
@@ -216,10 +228,45 @@ static void test_after_a_restart_of_the_resourcemanager_asks_are_repeated(void *
     w.refuses = NULL;
     w.id_start = INT64_C(1) << 40;
     proxy_register_master(&w);
-    assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
-    /* container -2 was placed, and neither the ResourceManager nor the application master knows of it */
+    for (int i = 0; i < 3; i++) { /* the call is repeated, also by an nmd that was restarted */
+        assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 0);
+        assert_int_equal(w.placed, 0);
+        assert_int_equal(n_released, 1);
+        assert_int_equal(released, (INT64_C(1) << 40) - 2);
+        if (i == 1) {
+            w.proxy = nm_yarn_proxy_free(w.proxy);
+            w.client = nm_hadoop_client_free(w.client);
+            proxy_start(&w);
+        }
+    }
+    assert_int_equal(proxy_allocate(&w, 1, -1)->n_containers, 1);
     assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 3);
-    assert_int_equal(proxy_allocate(&w, 1, -1)->n_containers, 0);
+    assert_int_equal(n_released, 0);
+    assert_int_equal(proxy_allocate(&w, 2, -1)->n_containers, 0);
+    assert_int_equal(n_released, 0);
+    proxy_tear_down(&w);
+}
+
+/* A container that the master has received may run, so it isn't released. */
+static void test_a_delivered_container_is_not_released_after_a_registration(void **state)
+{
+    struct fixture w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    w.on_allocate = note_releases;
+    proxy_launch(&w, 1);
+    proxy_register_master(&w);
+    assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
+    w.refuses = NOT_REGISTERED;
+    assert_null(proxy_allocate(&w, 1, -1));
+    w.refuses = NULL;
+    proxy_register_master(&w);
+    assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
+    assert_int_equal(n_released, 0);
+    proxy_register_master(&w); /* a registration without a refused call */
+    assert_int_equal(proxy_allocate(&w, 0, 0)->n_containers, 0);
+    assert_int_equal(n_released, 0);
     proxy_tear_down(&w);
 }
 
@@ -392,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_a_second_attempt_replaces_the_first_one),
         cmocka_unit_test(test_a_call_waits_while_the_resourcemanager_is_unavailable),
         cmocka_unit_test(test_after_a_restart_of_the_resourcemanager_asks_are_repeated),
+        cmocka_unit_test(test_a_delivered_container_is_not_released_after_a_registration),
         cmocka_unit_test(test_a_restarted_nmd_delivers_containers_not_yet_delivered),
         cmocka_unit_test(test_state_of_a_removed_application_is_removed),
         cmocka_unit_test(test_application_masters_are_reported),

@@ -86,13 +86,40 @@ repeated_lines() {
 others=$(grep -v 'out of sync' <<<"$noticed" | grep -vf <(echo '^$'; repeated_lines))
 is 'the application master logs only that it had to register again' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
 
+# ---- a call that the ResourceManager refuses ----
+
+# A restarted ResourceManager notes the containers in the first call of a master before it refuses the call, because the master must
+# register again. The master doesn't know these containers. The master is paused until the node has registered, since the
+# ResourceManager ignores containers on a node that it doesn't know.
+master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
+    '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
+strays() { # prints the containers that the ResourceManager shows as running, and that the node doesn't know
+    rm_get "apps/application_$id/appattempts/appattempt_${id}_000001/containers" |
+        jq -r '.container[] | select(.containerState == "RUNNING") | .containerId' | grep -vxFf <(every_id "$id")
+}
+running_app() { [ "$(rm_get "apps/application_$id" | jq -r .app.state)" = RUNNING ]; }
+no_strays() { running_app && [ -z "$(strays)" ]; }
+pi_begin_on 1 noted 100 7
+need 'another job is submitted' wait_until 60 begun noted
+need 'the node has placed two maps of the job' wait_until 60 has_placed 2
+master_pid=$(master_of 01 .pid)
+at_exit 'kill -CONT "$master_pid" 2>/dev/null'
+kill -STOP "$master_pid"
+rm_kill
+need 'the ResourceManager is started again' rm_again
+need 'the node registers again' wait_until 30 node_is 1 RUNNING
+kill -CONT "$master_pid"
+check 'the node places maps after the master has registered again' wait_until 30 has_placed 3
+check 'the ResourceManager shows no container that no master knows' wait_until 8 no_strays || diag "$(strays)"
+job_is_whole noted 7
+numbers=$(own_numbers "${id}_01_")
+at_least 'a number was given to a container of the refused call' 1099511627775 "$(($(wc -w <<<"$numbers") + ${numbers%% *}))"
+
 # ---- the application master ----
 
 pi_begin_on 1 second 100 4
 need 'a second job is submitted' wait_until 60 begun second
 need 'the node has placed two maps of the second job' wait_until 60 has_placed 2
-master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
-    '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
 masters=$dir/nmd1/run/masters
 cp "$(find "$own/local" -path "*/$(master_of 01)/container_tokens")" "$dir/first-tokens"
 python3 "$(dirname "$0")/proxy-tokens.py" gone node01:8049 "$dir/first-tokens" "$masters/appattempt_${id}_000002" \

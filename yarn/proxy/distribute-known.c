@@ -16,6 +16,11 @@
 /* Limit of known nodes. The limit is needed because all known nodes are written with each change. For a node beyond the
  * limit, the master gets another token although it has one. */
 #define KNOWN_MAX 4096u
+/* Values of response_id for containers that the master will not receive. RELEASED minus the id of the call that has
+ * released them stands for this call. */
+#define NOT_RELEASED (-2)
+#define RELEASED (-3)
+#define RESPONSE_ID_MASK 0x3fffffff
 
 /* ---- owned bytes ------------------------------------------------------------------------------ */
 
@@ -245,6 +250,17 @@ static void take_terms(struct nm_distribute *d, const Masters__DistributedRegist
     d->registered = true;
 }
 
+/* Handles the containers of the last call before a registration, after which response ids start at 0 again. The
+ * ResourceManager notes the containers in a call before it refuses the call of a master that isn't registered with it.
+ * It would wait ten minutes for a start of a container that the master doesn't know, and show it as running. */
+static void abandon_placed(struct nm_distribute *d)
+{
+    if (d->n_placed > 0 && !d->is_answered && d->response_id >= 0)
+        d->response_id = NOT_RELEASED;
+    else
+        nm_distribute_drop_placed(d);
+}
+
 int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
                              const Masters__DistributedRegisterAnswer *m)
 {
@@ -260,12 +276,31 @@ int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
     take_terms(d, m);
     drop_bytes(&d->answer);
     d->answer = answer;
-    nm_distribute_drop_placed(d); /* after a registration, the master's response ids start at 0 again */
+    abandon_placed(d);
     d->dirty = true;
     return 0;
 }
 
 /* ---- containers of the last call ---------------------------------------------------------------- */
+
+/* Returns whether this call must release the containers of an earlier call. The id of the call that did so is kept in
+ * response_id, so that a repetition of this call releases them again. */
+bool nm_distribute_must_release(struct nm_distribute *d, int32_t response_id)
+{
+    const int32_t by_this_call = RELEASED - (response_id & RESPONSE_ID_MASK);
+
+    if (d->n_placed == 0 || d->response_id > NOT_RELEASED)
+        return false;
+    if (d->response_id == by_this_call)
+        return true;
+    if (d->response_id != NOT_RELEASED) {
+        nm_distribute_drop_placed(d); /* the master has received the answer to the call that released them */
+        return false;
+    }
+    d->response_id = by_this_call;
+    d->dirty = true;
+    return true;
+}
 
 void nm_distribute_drop_placed(struct nm_distribute *d)
 {
@@ -289,6 +324,7 @@ int nm_distribute_persist_placed(struct nm_distribute *d, int32_t response_id, M
     if (!d->placed)
         return -ENOMEM;
     d->response_id = response_id;
+    d->is_answered = false;
     for (; r == 0 && d->n_placed < n; d->n_placed += r == 0)
         r = pack(&placed[d->n_placed]->base, &d->placed[d->n_placed]);
     d->dirty = true;
@@ -370,6 +406,7 @@ int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_m
     d->has_number = kept->has_number;
     d->last_number = kept->last_number;
     d->response_id = kept->response_id;
+    d->is_answered = true; /* this isn't known; a container that the master may have received isn't released */
     if (r == 0 && kept->registered.size > 0 && !d->allocator)
         r = nm_yarn_allocator_new(&d->allocator);
     if (r == 0 && kept->registered.size > 0)

@@ -21,10 +21,11 @@ struct nm_distribute {
     int64_t last_number; /* number of the newest container; each new container gets a lower number */
     struct nm_bytes answer; /* the ResourceManager's answer to the registration, packed; owned by this struct */
     /* The containers of the last call that got containers. When the master calls with another response id, it has
-     * received them. */
+     * received them. A negative id: the master will not receive them, so they are released instead. */
     int32_t response_id;
     struct nm_bytes *placed; /* packed containers; owned by this struct */
     size_t n_placed;
+    bool is_answered; /* the ResourceManager has answered the call with these containers */
     struct nm_yarn_stored_node *known; /* nodes for which the master has an NMToken, sorted; owned by this struct */
     size_t n_known;
     uint8_t *asks; /* packed asks as last saved; owned by this struct */
@@ -67,6 +68,9 @@ bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int
 int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
                              const Masters__DistributedRegisterAnswer *answer);
 void nm_distribute_drop_placed(struct nm_distribute *d);
+/* Returns whether this call must release the containers of an earlier call, since the master has not received them and
+ * will not. Such a call gets no containers. Forgets these containers if they were released by an earlier call. */
+bool nm_distribute_must_release(struct nm_distribute *d, int32_t response_id);
 int nm_distribute_persist_placed(struct nm_distribute *d, int32_t response_id, Masters__Container *const *placed,
                                  size_t n);
 /* Returns the containers of the last call, in the arena. */

@@ -68,9 +68,9 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
 }
 
 /* Returns the containers for this call. If the master hasn't received the containers of its previous call, returns them
- * again. Otherwise places new containers. */
-static int place_containers(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
-                            struct nm_exception *why)
+ * again. Otherwise places new containers, unless the call releases containers. */
+static int place_containers(struct nm_distribute *d, struct nm_stage_call *c, bool releases, Masters__Container ***ret,
+                            size_t *ret_n, struct nm_exception *why)
 {
     const Masters__AllocateRequest *request = (const Masters__AllocateRequest *)c->request;
     const bool repeated = is_repeated(d, request);
@@ -81,13 +81,32 @@ static int place_containers(struct nm_distribute *d, struct nm_stage_call *c, Ma
         r = nm_distribute_get_placed(d, &c->arena, ret);
     if (r == 0)
         r = nm_distribute_ask(d, c, *ret, *ret_n, why);
-    if (r == 0 && !repeated && can_grant(d, c))
+    if (r == 0 && !repeated && !releases && can_grant(d, c))
         r = grant_all(d, c, request->response_id, ret, ret_n);
     return r == 0 ? nm_distribute_save(d) : r;
 }
 
+/* Adds the containers that the master hasn't received to the containers that the call releases. */
+static int release_placed(const struct nm_distribute *d, struct nm_stage_call *c, Masters__AllocateRequest *request)
+{
+    Hadoop__ContainerId **list = nm_arena_alloc(&c->arena, (request->n_releases + d->n_placed) * sizeof *list);
+    Masters__Container **placed;
+    int r = list ? nm_distribute_get_placed(d, &c->arena, &placed) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < request->n_releases; i++)
+        list[i] = request->releases[i];
+    for (size_t i = 0; i < d->n_placed; i++)
+        list[request->n_releases++] = placed[i]->id;
+    request->releases = list;
+    return 0;
+}
+
 static int request_allocate(struct nm_distribute *d, struct nm_stage_call *c, struct nm_exception *why)
 {
+    const Masters__AllocateRequest *request = (const Masters__AllocateRequest *)c->request;
+    const bool releases = d->registered && nm_distribute_must_release(d, request->response_id);
     Masters__DistributedAllocateRequest *m = nm_arena_alloc(&c->arena, sizeof *m);
     Masters__Container **placed = NULL;
     size_t n = 0;
@@ -96,9 +115,11 @@ static int request_allocate(struct nm_distribute *d, struct nm_stage_call *c, st
     if (r == 0)
         *m = (Masters__DistributedAllocateRequest)MASTERS__DISTRIBUTED_ALLOCATE_REQUEST__INIT;
     if (r == 0 && d->registered)
-        r = place_containers(d, c, &placed, &n, why);
+        r = place_containers(d, c, releases, &placed, &n, why);
     if (r == 0)
         r = nm_distribute_split(c, &m->request);
+    if (r == 0 && releases)
+        r = release_placed(d, c, m->request);
     if (r != 0)
         return r;
     m->placed = placed;
@@ -147,6 +168,7 @@ static int answer_allocate(struct nm_distribute *d, struct nm_stage_call *c, con
 
     if (!copy || !m->answer)
         return copy ? -EBADMSG : -ENOMEM;
+    d->is_answered = true;
     *copy = *m->answer;
     nm_distribute_note_tokens(d, copy);
     r = nm_distribute_add_node_tokens(d, c, request->placed, request->n_placed, copy);
