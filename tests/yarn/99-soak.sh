@@ -189,12 +189,18 @@ soak_judge() { # NAME
     soak_verdict "$name" "$verdict" "$wanted" "$attempts" "${status:+, client $status}"
     ! soak_has_function "${kind}_remove" || "soak_${kind}_remove" "$name"
 }
+# Returns whether a fault explains the end of a job.
+soak_explains() { # FAULT[@NODE] NAME END
+    [ -z "${fault_explains[${1%@*}]:-}" ] || return 0
+    [ "$3" = FAILED ] && [ -n "${has_one_attempt[${kind_of[$2]}]:-}" ] && [ -n "${fault_loses[${1%@*}]:-}" ] &&
+        [ "${1#*@}" = "$(soak_master_node "$(soak_app "$2")")" ]
+}
 soak_verdict() { # NAME VERDICT WANTED ATTEMPTS CLIENT
     local name=$1 kind=${kind_of[$1]} column=as-intended why='' word
     if [ "${2%%,*}" != "$3" ]; then
         column=unexplained
         for word in ${met[$name]}; do
-            [ -z "${fault_explains[${word%@*}]:-}" ] || { column=explained why=" because of $word"; break; }
+            ! soak_explains "$word" "$name" "$2" || { column=explained why=" because of $word"; break; }
         done
         job_trouble "$name"
         [ "$column" = explained ] || soak_breach jobs "$name: $2 instead of $3${met[$name]:+; it met ${met[$name]}}"

@@ -15,6 +15,10 @@ declare -A fault_hits=([rm_killed]=rm [rm_away]=rm [surge]='')
 # Kinds that may make a job fail. All others may only slow it down: Hadoop does not count what a lost node, a lost ResourceManager or
 # a lost network costs as failures of the job. When a disk fails, a master or a task fails by itself, as with Hadoop's NodeManager.
 declare -A fault_explains=([local_full]=1 [local_broken]=1 [log_full]=1)
+# Kinds by which the ResourceManager may lose a node with its containers. The attempt of a master there fails. The ResourceManager
+# starts another attempt, unless the application has only one: then the application FAILED, also if it was being killed (RMAppImpl,
+# AttemptFailedTransition: with one attempt, each failed attempt counts). The NodeManager has no part in that.
+declare -A fault_loses=([nmd_lost]=1 [net_dropped]=1 [decommissioned]=1 [drained]=1 [unhealthy]=1)
 
 soak_node_states() { rm_get nodes | jq -r '.nodes.node[] | "\(.nodeHostName) \(.state)"' | paste -sd ' '; }
 

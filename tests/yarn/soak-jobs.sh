@@ -12,6 +12,7 @@
 # wanted_end has the end that each kind must have. The suite kills the jobs whose end must be KILLED.
 declare -A wanted_result=() wanted_end=([pi]=SUCCEEDED [opportunistic]=SUCCEEDED [lent]=SUCCEEDED [terasort]=SUCCEEDED
     [spark]=SUCCEEDED [tez]=SUCCEEDED [shell]=SUCCEEDED [failing]=FAILED [killed]=KILLED [stubborn]=KILLED [service]=KILLED)
+declare -A has_one_attempt=([stubborn]=1 [service]=1) # service_submit
 job_deadline=420 spark_deadline=420
 aside() { begun[$1]=$job_pid job_pid=''; } # NAME: replaces the function of jobs.sh: the suite ends all clients itself
 master_attempts=4
@@ -120,6 +121,8 @@ soak_app() { # NAME
         grep -soE -m1 'application_[0-9]+_[0-9]+' "$dir/$1.log" | head -n 1
     fi
 }
+# Prints the name of the node on which the application's last master was.
+soak_master_node() { rm_get "apps/$1" | jq -r '.app.amHostHttpAddress // "" | sub(":.*"; "")'; } # APPLICATION-ID
 # Prints the end of an application ("" before it), and the number of its attempts.
 soak_end() { # APPLICATION-ID
     local app attempts
