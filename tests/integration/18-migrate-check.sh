@@ -217,7 +217,7 @@ cluster
 xml yarn-site.xml yarn.resourcemanager.hostname rm $no_limit false
 mkfifo "$conf/container-executor.cfg"
 check_migration
-like "a pipe in place of container-executor.cfg is reported" "$status $out" \
+like "a pipe in place of container-executor.cfg is reported" "$status $(tr -s '\n ' ' ' <<<"$out")" \
     "^1 .*container-executor.cfg: it is not a regular file"
 rm -r "$conf"
 odd=$dir/$(printf 'odd\377')

@@ -115,7 +115,7 @@ make_unused() {
     local copy top note
     copy=$(copies | tail -n 1)
     top=$own/local/$(cut -d / -f 2 <<<"${copy#"$own"/}")
-    # shellcheck disable=SC2046 # two numbers
+    # shellcheck disable=SC2046,SC2183 # two numbers
     note=$(find "$dir/nmd2/state" -path "*/$(printf 'local-%x-%x' $(stat -c '%d %i' "$top"))/$(basename "${copy%/*}")")
     unused=${copy%/*/*}/99
     cp -a "${copy%/*}" "$unused" && mv "$unused/of-job" "$unused/of-none" && sed s/of-job/of-none/ "$note" >"${note%/*}/99" &&

@@ -410,7 +410,6 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c)
 
 void nm_yarn_caches_allow_removals(struct nm_yarn_caches *c)
 {
-    c->has_new = false;
     for (size_t i = 0; i < c->dirs->n; i++)
         if (c->all[i])
             nm_localizer_allow_removals(c->all[i]);

@@ -19,7 +19,7 @@ struct nm_yarn_caches {
     struct nm_localizer **all; /* localizers in the order of the directories; NULL: the localizer is not open yet */
     struct nm_localizer *now;  /* the current localizer; NULL: no directory has been good yet */
     struct nm_yarn_former_cache *former; /* localizers of directories whose disk was replaced */
-    bool has_new; /* removals are not allowed in one of the localizers yet */
+    bool has_new; /* a localizer was opened since the caller set this to false */
 };
 
 /* Opens the localizers. Ignores local_dir and state_dir of params. settings and the string boot_id must outlive `c`. A
@@ -50,8 +50,8 @@ const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c);
 /* Returns any localizer that can remove files. It can remove files in all directories. */
 struct nm_localizer *nm_yarn_caches_any(const struct nm_yarn_caches *c);
 
-/* Allows removals in all open localizers, and sets has_new to false. Must be called when the resources of adopted
- * containers are retained in all of them (retention.h). */
+/* Allows removals in all open localizers. Must be called when the resources of adopted containers are retained in all
+ * of them (retention.h). */
 void nm_yarn_caches_allow_removals(struct nm_yarn_caches *c);
 void nm_yarn_caches_end_application(struct nm_yarn_caches *c, const char *submitter, const char *application);
 

@@ -9,6 +9,7 @@
 #include <syslog.h>
 
 #include "util/error.h"
+#include "util/loop.h"
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
@@ -40,7 +41,7 @@ void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l)
 {
     nm_yarn_caches_check(&l->caches);
     if (l->may_remove && l->caches.has_new)
-        nm_yarn_launcher_retain_again(l);
+        (void)nm_loop_schedule_work(l->turns_source);
     nm_yarn_dirs_check(&l->log);
     nm_yarn_dirs_report(&l->local, report_local, l);
     nm_yarn_dirs_report(&l->log, report_log, l);

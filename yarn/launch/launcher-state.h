@@ -29,7 +29,8 @@ struct nm_yarn_launcher {
     unsigned n_preparations;
     struct nm_yarn_preparations retained; /* preparations of containers that an earlier nmd has started */
     size_t n_retaining;                   /* those with resources left to retain */
-    bool may_remove;                      /* removals are allowed while n_retaining is 0 */
+    bool may_remove;      /* nm_yarn_launcher_allow_removals() was called */
+    bool awaits_removals; /* the caches may remove resources as soon as n_retaining is 0 */
     struct nm_yarn_launcher_figures counted; /* only the members that are counted since the start of nmd */
     struct nm_fair_queue turns; /* preparations with work to do; the queue alternates between submitters */
     sd_event_source *turns_source;

@@ -504,8 +504,10 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
 /* Allows removals, unless resources are left to retain. */
 static void settle_removals(struct nm_yarn_launcher *l)
 {
-    if (l->may_remove && l->n_retaining == 0 && l->caches.has_new)
+    if (l->awaits_removals && l->n_retaining == 0 && !l->caches.has_new) {
+        l->awaits_removals = false;
         nm_yarn_caches_allow_removals(&l->caches);
+    }
 }
 
 /* Retains the resources in all caches that are open now. On failure, the preparation stays counted, so that nothing is
@@ -528,6 +530,8 @@ void nm_yarn_launcher_retain_again(struct nm_yarn_launcher *l)
 {
     struct nm_yarn_preparation *p;
 
+    l->caches.has_new = false;
+    l->awaits_removals = true;
     TAILQ_FOREACH(p, &l->retained, retained_link)
         (void)begin_to_retain(p);
     settle_removals(l);
@@ -635,6 +639,8 @@ int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *user
     struct nm_fair_item *t;
 
     (void)usec;
+    if (l->may_remove && l->caches.has_new)
+        nm_yarn_launcher_retain_again(l);
     while ((t = nm_fair_take(&l->turns))) {
         take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* a listener may free any preparation */
         if (nm_now_usec() >= end_usec)
