@@ -200,11 +200,23 @@ static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **st
 }
 
 static size_t n_released;
-static int64_t released;
+static int64_t released, ended_number; /* ended_number: of a container whose end the next answers have; 0: none */
 
 static void note_releases(struct fixture *w, const Masters__AllocateRequest *request, Masters__AllocateAnswer *answer)
 {
-    (void)w, (void)answer;
+    static Hadoop__ContainerId id;
+    static Masters__Ended end, *ends[] = {&end};
+
+    (void)w;
+    if (ended_number > 0) {
+        id = (Hadoop__ContainerId)HADOOP__CONTAINER_ID__INIT;
+        id.has_id = 1;
+        id.id = ended_number;
+        end = (Masters__Ended)MASTERS__ENDED__INIT;
+        end.id = &id;
+        answer->ended = ends;
+        answer->n_ended = 1;
+    }
     n_released = request->n_releases;
     released = n_released > 0 ? request->releases[n_released - 1]->id : 0;
 }
@@ -242,8 +254,12 @@ static void test_after_a_restart_of_the_resourcemanager_asks_are_repeated(void *
     assert_int_equal(proxy_allocate(&w, 1, -1)->n_containers, 1);
     assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 3);
     assert_int_equal(n_released, 0);
-    assert_int_equal(proxy_allocate(&w, 2, -1)->n_containers, 0);
+    ended_number = (INT64_C(1) << 40) - 2; /* the master doesn't know it */
+    assert_int_equal(proxy_allocate(&w, 2, -1)->n_ended, 0);
     assert_int_equal(n_released, 0);
+    ended_number = (INT64_C(1) << 40) - 3;
+    assert_int_equal(proxy_allocate(&w, 3, -1)->n_ended, 1);
+    ended_number = 0;
     proxy_tear_down(&w);
 }
 

@@ -25,6 +25,7 @@ struct nm_distribute {
     int32_t response_id;
     struct nm_bytes *placed; /* packed containers; owned by this struct */
     size_t n_placed;
+    int64_t released_first, released_last; /* numbers that this nmd has released last, from the lower one; 0: none */
     bool is_answered; /* the ResourceManager has answered the call with these containers */
     struct nm_yarn_stored_node *known; /* nodes for which the master has an NMToken, sorted; owned by this struct */
     size_t n_known;

@@ -87,7 +87,7 @@ static int place_containers(struct nm_distribute *d, struct nm_stage_call *c, bo
 }
 
 /* Adds the containers that the master hasn't received to the containers that the call releases. */
-static int release_placed(const struct nm_distribute *d, struct nm_stage_call *c, Masters__AllocateRequest *request)
+static int release_placed(struct nm_distribute *d, struct nm_stage_call *c, Masters__AllocateRequest *request)
 {
     Hadoop__ContainerId **list = nm_arena_alloc(&c->arena, (request->n_releases + d->n_placed) * sizeof *list);
     Masters__Container **placed;
@@ -100,6 +100,8 @@ static int release_placed(const struct nm_distribute *d, struct nm_stage_call *c
     for (size_t i = 0; i < d->n_placed; i++)
         list[request->n_releases++] = placed[i]->id;
     request->releases = list;
+    d->released_last = placed[0]->id->id; /* numbers are given downwards, and those of a call are consecutive */
+    d->released_first = placed[d->n_placed - 1]->id->id;
     return 0;
 }
 
@@ -159,6 +161,28 @@ static int add_placed(struct nm_stage_call *c, Masters__Container *const *placed
     return 0;
 }
 
+/* Removes the ends of released containers, which the master doesn't know. */
+static int hide_released(const struct nm_distribute *d, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
+{
+    Masters__Ended **list;
+    size_t n = 0;
+
+    if (d->released_last == 0)
+        return 0;
+    list = nm_arena_alloc(&c->arena, (answer->n_ended + 1) * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    for (size_t i = 0; i < answer->n_ended; i++) {
+        const Hadoop__ContainerId *id = answer->ended[i]->id;
+
+        if (!id || id->id < d->released_first || id->id > d->released_last)
+            list[n++] = answer->ended[i];
+    }
+    answer->ended = list;
+    answer->n_ended = n;
+    return 0;
+}
+
 static int answer_allocate(struct nm_distribute *d, struct nm_stage_call *c, const ProtobufCMessage **answer)
 {
     const Masters__DistributedAllocateAnswer *m = (const Masters__DistributedAllocateAnswer *)*answer;
@@ -171,7 +195,9 @@ static int answer_allocate(struct nm_distribute *d, struct nm_stage_call *c, con
     d->is_answered = true;
     *copy = *m->answer;
     nm_distribute_note_tokens(d, copy);
-    r = nm_distribute_add_node_tokens(d, c, request->placed, request->n_placed, copy);
+    r = hide_released(d, c, copy);
+    if (r == 0)
+        r = nm_distribute_add_node_tokens(d, c, request->placed, request->n_placed, copy);
     if (r == 0)
         r = add_placed(c, request->placed, request->n_placed, copy);
     if (r == 0)
