@@ -45,12 +45,14 @@ libnm_yarn_a_SOURCES = \
 	%D%/conf/lending.c %D%/conf/lending.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
 	%D%/conf/log-aggregation.c \
+	%D%/conf/native-services.c %D%/conf/native-services.h \
 	%D%/conf/proxying.c \
 	%D%/conf/resource-types.c \
 	%D%/conf/rules.c %D%/conf/rules.h \
 	%D%/conf/settings.c %D%/conf/settings.h %D%/conf/settings-parts.h \
 	%D%/conf/executor.c %D%/conf/executor.h \
 	%D%/conf/sources.c \
+	%D%/conf/spark-site.c %D%/conf/spark-site.h \
 	%D%/conf/suggestions.c %D%/conf/suggestions.h \
 	%D%/conf/trackers.c \
 	%D%/conf/value.c \

@@ -92,6 +92,7 @@ static void collect(const struct nm_yarn *y, struct figures *f)
         .launcher = &f->launcher,
         .shuffle = s->shuffle ? &f->shuffle : NULL,
         .spark = s->spark ? &f->spark : NULL,
+        .spark_name = y->settings->spark.bean,
         .realtime_usec = nm_realtime_usec(),
     };
     nm_yarn_get_size(y, &f->status, &f->beans.memory_mib, &vcores);

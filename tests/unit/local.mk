@@ -41,7 +41,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-lend-property \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-retention %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
-	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
+	%D%/test-yarn-shuffle-process %D%/test-yarn-spark-config %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
 	%D%/test-yarn-gpus %D%/test-yarn-labels %D%/test-yarn-resources \
 	%D%/test-yarn-lend-history %D%/test-yarn-lend-log %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \

@@ -188,19 +188,6 @@ static void test_the_end_of_an_application_removes_its_executors(void **state)
     nm_yarn_spark_end_application(w->spark, APPLICATION);
 }
 
-static void test_the_service_is_wanted_by_name(void **state)
-{
-    struct fixture *w = *state;
-    char *names[] = {(char *)"mapreduce_shuffle", (char *)"spark_shuffle", NULL}, **former = w->settings->aux_services;
-
-    assert_false(nm_yarn_spark_is_wanted(w->settings));
-    w->settings->aux_services = names;
-    assert_true(nm_yarn_spark_is_wanted(w->settings));
-    names[1] = NULL;
-    assert_false(nm_yarn_spark_is_wanted(w->settings));
-    w->settings->aux_services = former;
-}
-
 static void test_a_missing_program_is_reported(void **state)
 {
     struct fixture *w = *state;
@@ -224,7 +211,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_data_may_be_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_data_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_end_of_an_application_removes_its_executors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_service_is_wanted_by_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_program_is_reported, set_up, tear_down),
     };
 

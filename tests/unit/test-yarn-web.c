@@ -110,6 +110,7 @@ static int set_up_beans(void **state)
     spark = (struct nm_yarn_shuffle_figures){.outputs_ok = 6, .sent_bytes = 99, .connections = 2};
     all = (struct nm_yarn_beans){.host = "node07", .memory_mib = 8192, .vcores = 8, .status = &status, .node = &node,
                                  .launcher = &launcher, .shuffle = &shuffle, .spark = &spark,
+                                 .spark_name = "sparkShuffleService",
                                  .realtime_usec = 3000000,
                                  .process = {.pid = 5, .anonymous_bytes = 1 << 20, .log_warn = 4}};
     return 0;

@@ -351,8 +351,7 @@ int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file,
 
 /* ---- a directory -------------------------------------------------------------------------- */
 
-/* Reads one file. Returns 1 if the file doesn't exist. */
-static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
+int nm_yarn_conf_read_file(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
 {
     _cleanup_free_ char *text = malloc(NM_YARN_CONF_FILE_MAX), *path = NULL;
     char shown[200];
@@ -390,7 +389,7 @@ int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_ref
     }
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
         char *message = NULL;
-        int r = read_one(c, fd, dir, names[i], &message);
+        int r = nm_yarn_conf_read_file(c, fd, dir, names[i], &message);
 
         n += r == 0;
         r = nm_refusals_add(&failures, r, message);

@@ -41,6 +41,8 @@ int nm_yarn_conf_set_default(struct nm_yarn_conf *c, const char *name, const cha
  * in a file are kept in the set. -ENOENT: the directory has none of the files. Each failure except -ENOMEM sets
  * *ret_message. */
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message);
+/* Reads one file of a directory that is open. Returns 1 if the file doesn't exist. */
+int nm_yarn_conf_read_file(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message);
 /* Reads the text of one file. dir_fd: the directory of included files; -EBADF: includes are refused. */
 int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file, const char *text, size_t size,
                            char **ret_message);

@@ -222,7 +222,9 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.bind-host", NM_YARN_TEXT, FIELD(bind_host), "", .unlisted = true,
      .meaning = "Address of the host on which the node listens. Empty: all addresses."},
     {"yarn.nodemanager.aux-services", NM_YARN_LIST, FIELD(aux_services), "", .unlisted = true,
-     .meaning = "If the list contains mapreduce_shuffle, the node serves map outputs to reducers."},
+     .meaning = "Services of the node. mapreduce_shuffle serves map outputs to reducers. A service whose class "
+                "(yarn.nodemanager.aux-services.NAME.class) is Spark's YarnShuffleService, by default spark_shuffle, "
+                "serves the shuffle files of Spark's executors."},
     {"yarn.nodemanager.container-executor.class", NM_YARN_TEXT, FIELD(executor), EXECUTOR "DefaultContainerExecutor",
      .meaning = "nmd doesn't run these Java classes, but starts containers as the same users. LinuxContainerExecutor: "
                 "nmd runs as root, and containers run as other users. DefaultContainerExecutor: containers run as "
@@ -413,19 +415,21 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),
      .meaning = "Maximum number of connections from reducers. 0: 8192."},
     {SPARK "shuffle.service.port", NM_YARN_NUMBER, FIELD(spark.port), "7337", RANGE(0, 65535), .unlisted = true,
-     .meaning = "Port at which the auxiliary service spark_shuffle serves the shuffle files of Spark's executors. The "
-                "executors read this property from their own configuration. 0: any free port, for tests."},
+     .meaning = "Port at which Spark's auxiliary service serves the shuffle files of executors, which read this "
+                "property from yarn-site.xml or from the configuration of their job. 0: any free port, for tests."},
     {SPARK "authenticate", NM_YARN_BOOL, FIELD(spark.authenticates), "false", .unlisted = true,
-     .meaning = "Clients of spark_shuffle must know the secret of their application."},
+     .meaning = "Clients of Spark's service must know the secret of their application."},
     {SPARK "network.crypto.enabled", NM_YARN_BOOL, FIELD(spark.has_crypto), "false", .unlisted = true,
-     .meaning = "Clients of spark_shuffle may use Spark's own handshake, which encrypts the connection with AES."},
+     .meaning = "Clients of Spark's service may use Spark's own handshake, which encrypts the connection with AES."},
     {SPARK "network.crypto.saslFallback", NM_YARN_BOOL, FIELD(spark.falls_back), "true", .unlisted = true,
-     .meaning = "With spark.network.crypto.enabled, clients of spark_shuffle may use SASL, too."},
+     .meaning = "With spark.network.crypto.enabled, clients of Spark's service may use SASL, too."},
     {SPARK "network.crypto.authEngineVersion", NM_YARN_NUMBER, FIELD(spark.crypto_version), "1", RANGE(1, 2),
      .unlisted = true,
      .meaning = "Version of Spark's own handshake. It is not negotiated: applications must have the same value."},
     {SPARK "network.sasl.serverAlwaysEncrypt", NM_YARN_BOOL, FIELD(spark.must_encrypt), "false", .unlisted = true,
-     .meaning = "Clients of spark_shuffle that use SASL must encrypt their connections."},
+     .meaning = "Clients of Spark's service that use SASL must encrypt their connections."},
+    {SPARK "yarn.shuffle.service.metrics.namespace", NM_YARN_TEXT, FIELD(spark.bean), "sparkShuffleService",
+     .unlisted = true, .meaning = "Name of the bean at /jmx that has the figures of Spark's auxiliary service."},
     {"mapreduce.shuffle.manage.os.cache", NM_YARN_BOOL, FIELD(shuffle_drops_cache), "true", .unlisted = true,
      .meaning = "Map outputs that must be read from a disk are removed from the page cache after they are sent. "
                 "Outputs in the page cache stay there."},

@@ -194,9 +194,12 @@ struct nm_yarn_settings {
     struct nm_yarn_gpu_settings gpus;
 
     struct nm_yarn_spark_settings {
+        char *name; /* the service's name; NULL: the node doesn't have it (native-services.h) */
+        char *bean; /* the name of its bean at /jmx */
         int64_t port, crypto_version;
         bool authenticates, has_crypto, falls_back, must_encrypt;
-    } spark; /* the auxiliary service spark_shuffle */
+    } spark; /* the auxiliary service of Spark */
+    bool has_shuffle; /* the auxiliary service mapreduce_shuffle (native-services.h) */
     int64_t shuffle_port, shuffle_max_connections;
     bool shuffle_drops_cache;
 

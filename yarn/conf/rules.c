@@ -60,7 +60,6 @@ struct rule {
 #define NO_POLICY "nmd doesn't check access lists of services; clients are authenticated only by their tokens"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
 #define WITH_SERVICES .unless = {"yarn.nodemanager.aux-services", ""}
-#define SPARK_SERVICE "org.apache.spark.network.yarn.YarnShuffleService"
 #define NO_MERGE "org.apache.spark.network.shuffle.NoOpMergedShuffleFileManager"
 /* Prefixes of the names of access lists. Hadoop's NodeManager has several services with access lists
  * (NMPolicyProvider). nmd has the first of these services, and also the second if masters connect to their
@@ -153,19 +152,15 @@ static const struct rule rules[] = {
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
      .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
      .why = "nmd starts containers itself and can't run an executor written in Java"},
-    {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle,spark_shuffle", .fatal = true,
-     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
-    {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
-     .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
-     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {"spark.network.crypto.cipher", "AES/CTR/NoPadding", .allowed = "AES/CTR/NoPadding", .fatal = true,
      .why = "nm-spark-shuffle encrypts connections only with AES/CTR/NoPadding", WITH_SERVICES},
     {"spark.ssl.rpc.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nm-spark-shuffle serves shuffle files without TLS", WITH_SERVICES},
+    {"spark.yarn.shuffle.stopOnFailure", "true", .allowed = "true",
+     .why = "nmd doesn't start if nm-spark-shuffle can't start; it restarts nm-spark-shuffle if it fails later",
+     WITH_SERVICES},
     {"spark.shuffle.push.server.mergedShuffleFileManagerImpl", NO_MERGE, .allowed = NO_MERGE,
      .why = "nm-spark-shuffle doesn't merge blocks; executors fetch the original blocks instead", WITH_SERVICES},
-    {"yarn.nodemanager.aux-services.spark_shuffle.class", SPARK_SERVICE, .allowed = SPARK_SERVICE, .fatal = true,
-     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {NM_YARN_PLUGINS, "", .allowed = NM_YARN_GPU, .fatal = true,
      .why = "nmd assigns GPUs to containers, but no other devices; it also counts resources of node-resources.xml"},
     {"yarn.nodemanager.aux-services.manifest.enabled", "false", .allowed = "false", .fatal = true,
@@ -308,6 +303,16 @@ static bool is_of_family(const char *name)
     return false;
 }
 
+/* Returns true for the class of an auxiliary service, whose name the operator chooses. native-services.c reads it. */
+static bool is_class_of_service(const char *name)
+{
+    static const char prefix[] = NODE "aux-services.", suffix[] = ".class";
+    const size_t n = strlen(name);
+
+    return strncmp(name, prefix, strlen(prefix)) == 0 && n > strlen(prefix) + strlen(suffix) &&
+           nm_streq(name + n - strlen(suffix), suffix);
+}
+
 enum nm_yarn_property_support nm_yarn_rules_support(const char *name)
 {
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
@@ -318,6 +323,8 @@ enum nm_yarn_property_support nm_yarn_rules_support(const char *name)
             return rules[i].fatal ? NM_YARN_PROPERTY_REFUSED : NM_YARN_PROPERTY_WARNED;
     if (is_of_family(name) || nm_streq(name, "yarn.resource-types"))
         return NM_YARN_PROPERTY_SUPPORTED;
+    if (is_class_of_service(name))
+        return NM_YARN_PROPERTY_REFUSED;
     if (strncmp(name, NODE, strlen(NODE)) == 0)
         return is_without_effect(name + strlen(NODE)) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;
     return nm_yarn_is_hadoop_name(name) ? NM_YARN_PROPERTY_WITHOUT_EFFECT : NM_YARN_PROPERTY_UNKNOWN;
@@ -468,15 +475,9 @@ int nm_yarn_rules_find(const struct nm_yarn_conf *c, nm_yarn_violation_t found_c
 
 /* ---- sentences ---------------------------------------------------------------------------- */
 
-struct check {
-    nm_yarn_warn_t warn;
-    void *userdata;
-    struct nm_refusals *refusals;
-};
-
-static int report_violation(const struct nm_yarn_violation *v, void *userdata)
+int nm_yarn_rules_report(const struct nm_yarn_violation *v, void *userdata)
 {
-    const struct check *check = userdata;
+    const struct nm_yarn_check *check = userdata;
     char shown[SHOWN_SIZE], where[200], hint[1200] = "", *sentence = NULL;
 
     if (*v->allowed)
@@ -520,8 +521,8 @@ static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, vo
 int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                         struct nm_refusals *refusals)
 {
-    struct check check = {warn, userdata, refusals};
-    int r = nm_yarn_rules_find(c, report_violation, &check, refusals);
+    struct nm_yarn_check check = {warn, userdata, refusals};
+    int r = nm_yarn_rules_find(c, nm_yarn_rules_report, &check, refusals);
 
     return r == 0 && warn ? warn_of_unknown(c, warn, userdata) : r;
 }

@@ -45,6 +45,15 @@ typedef int (*nm_yarn_violation_t)(const struct nm_yarn_violation *v, void *user
  * Returns 0, -ENOMEM or the error of found_cb. */
 int nm_yarn_rules_find(const struct nm_yarn_conf *c, nm_yarn_violation_t found_cb, void *userdata,
                        struct nm_refusals *refusals);
+
+/* Where violations are reported. */
+struct nm_yarn_check {
+    nm_yarn_warn_t warn; /* may be NULL */
+    void *userdata;
+    struct nm_refusals *refusals;
+};
+/* Reports a violation as a warning or a refusal. check: a struct nm_yarn_check. */
+int nm_yarn_rules_report(const struct nm_yarn_violation *v, void *check);
 /* Adds a refusal for each requested function that this node doesn't have. warn may be NULL. Returns 0 or -ENOMEM. */
 int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                         struct nm_refusals *refusals);

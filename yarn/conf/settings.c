@@ -8,7 +8,9 @@
 
 #include "util/error.h"
 #include "yarn/conf/executor.h"
+#include "yarn/conf/native-services.h"
 #include "yarn/conf/settings-parts.h"
+#include "yarn/conf/spark-site.h"
 
 #define SHOWN_SIZE 120
 #define VARIABLE "yarn.nodemanager.admin-env."
@@ -48,6 +50,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     json_decref(s->webhdfs);
     json_decref(s->lacking_name_nodes);
     free(s->default_fs);
+    free(s->spark.name);
     free(s->dir);
     json_decref(s->commands);
     free_variables(s);
@@ -233,6 +236,12 @@ static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t
     if (r == 0)
         r = nm_yarn_rules_check(c, warn, userdata, refusals);
     if (r == 0)
+        r = nm_yarn_native_services_find(c, nm_yarn_rules_report, &(struct nm_yarn_check){warn, userdata, refusals});
+    if (r == 0)
+        r = nm_yarn_native_services_read(c, s);
+    if (r == 0)
+        r = nm_yarn_spark_site_warn(c, warn, userdata);
+    if (r == 0)
         r = read_others(c, s, refusals);
     if (r == 0)
         r = read_executor(dir, s, warn, userdata, refusals);
@@ -267,6 +276,8 @@ int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdat
 
     if (r == 0)
         r = nm_yarn_conf_read_dir(c, dir, &refusals, ret_message);
+    if (r == 0)
+        r = nm_yarn_spark_site_read(c, dir, warn, userdata, &refusals);
     if (r == 0)
         r = examine(c, dir, warn, userdata, ret, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);

@@ -57,10 +57,7 @@ static const char *without_recovery(const struct nm_yarn_settings *s)
 
 static const char *without_shuffle(const struct nm_yarn_settings *s)
 {
-    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
-        if (nm_streq(s->aux_services[i], "mapreduce_shuffle"))
-            return NULL;
-    return "";
+    return without_text(!s->has_shuffle);
 }
 
 /* Returns the first directory from which the system removes old files. */

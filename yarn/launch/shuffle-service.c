@@ -104,10 +104,7 @@ static int open_state(struct nm_yarn_shuffle *s)
 
 bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s)
 {
-    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
-        if (nm_streq(s->aux_services[i], NM_YARN_SHUFFLE))
-            return true;
-    return false;
+    return s->has_shuffle;
 }
 
 int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message)

@@ -10,10 +10,10 @@
 
 #include "agent/upstream.h"
 #include "rpc/hadoop/bytes.h"
+#include "yarn/conf/native-services.h"
 #include "yarn/conf/settings.h"
 #include "yarn/launch/shuffle-process.h"
 
-#define NM_YARN_SHUFFLE "mapreduce_shuffle"
 #define NM_YARN_SHUFFLE_PORT "mapreduce.shuffle.port"
 
 struct nm_yarn_shuffle;
@@ -27,7 +27,7 @@ struct nm_yarn_shuffle_params {
     void (*report_cb)(int level, const char *sentence);
 };
 
-/* Returns whether the configuration lists mapreduce_shuffle among the auxiliary services. */
+/* Returns whether the configuration lists the service. */
 bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s);
 /* Starts the service. When this function returns 0, nm-shuffle is listening. *ret_message: the reason for a failure, or
  * NULL. */

@@ -118,10 +118,12 @@ void nm_yarn_spark_get_figures(struct nm_yarn_spark *s, struct nm_yarn_shuffle_f
 
 bool nm_yarn_spark_is_wanted(const struct nm_yarn_settings *s)
 {
-    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
-        if (nm_streq(s->aux_services[i], NM_YARN_SPARK))
-            return true;
-    return false;
+    return s->spark.name;
+}
+
+const char *nm_yarn_spark_name(const struct nm_yarn_spark *s)
+{
+    return s->params.settings->spark.name;
 }
 
 int nm_yarn_spark_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message)

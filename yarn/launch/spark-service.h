@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * The auxiliary service spark_shuffle. It keeps an nm-spark-shuffle process running, and sends the list of applications
- * to each new process (spark/control.h describes the lines).
+ * Spark's auxiliary service: spark_shuffle, unless the configuration has another name. It keeps an nm-spark-shuffle
+ * process running, and sends the list of applications to each new process (spark/control.h describes the lines).
  */
 
 #include <systemd/sd-event.h>
 
 #include "agent/upstream.h"
 #include "rpc/hadoop/bytes.h"
+#include "yarn/conf/native-services.h"
 #include "yarn/conf/settings.h"
 #include "yarn/launch/shuffle-process.h"
 
-#define NM_YARN_SPARK "spark_shuffle"
 #define NM_YARN_SPARK_PORT "spark.shuffle.service.port"
 
 struct nm_yarn_spark;
@@ -27,7 +27,7 @@ struct nm_yarn_spark_params {
     void (*report_cb)(int level, const char *sentence);
 };
 
-/* Returns whether the configuration lists spark_shuffle among the auxiliary services. */
+/* Returns whether the configuration lists the service. */
 bool nm_yarn_spark_is_wanted(const struct nm_yarn_settings *s);
 /* Starts the service. When this function returns 0, nm-spark-shuffle is listening. *ret_message: the reason for a
  * failure, or NULL. */
@@ -36,6 +36,9 @@ int nm_yarn_spark_new(const struct nm_yarn_spark_params *params, struct nm_yarn_
 int nm_yarn_spark_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message);
 struct nm_yarn_spark *nm_yarn_spark_free(struct nm_yarn_spark *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_spark *, nm_yarn_spark_free)
+
+/* Returns the service's name: executors send their data, and get metadata, under this name. */
+const char *nm_yarn_spark_name(const struct nm_yarn_spark *s);
 
 /* Returns the figures, whose outputs are blocks, as nm_yarn_aux_server_get_figures() does. */
 void nm_yarn_spark_get_figures(struct nm_yarn_spark *s, struct nm_yarn_shuffle_figures *ret);

@@ -73,7 +73,8 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "A guaranteed container that needs the resource ends opportunistic containers that have it. An opportunistic "
      "container waits on the node until the resource is free."},
     {NM "aux-services", false, IF_SET,
-     "nm-shuffle, a process of its own, serves map outputs at the same port and with the same protocol."},
+     "nm-shuffle and nm-spark-shuffle, processes of their own, serve the files of MapReduce and of Spark at the same "
+     "ports and with the same protocols."},
     {"fs.defaultFS", false, IF_SET,
      "Resources without a scheme are fetched from this file system."},
     {"dfs.nameservices", false, IF_SET, "nm-localizer finds the name nodes by this property."},
@@ -115,7 +116,9 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "nmd runs containers as processes without images, so this has no effect."},
     {NM "resource-plugins.", true, IF_SET, "nmd offers no devices except GPUs, so this has no effect."},
     {NM "pluggable-device-framework.", true, IF_SET, "nmd offers no devices except GPUs, so this has no effect."},
-    {NM "aux-services.", true, IF_SET, "nmd runs no auxiliary service written in Java, so this has no effect."},
+    {NM "aux-services.", true, IF_SET,
+     "The programs of the services of MapReduce and of Spark are parts of nmd, so this has no effect. nmd only looks "
+     "for spark-shuffle-site.xml in the class path of Spark's service."},
     {NM "csi-driver.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "csi-driver-adaptor.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "network-tagging", true, IF_SET, NO_SUCH_FUNCTION},

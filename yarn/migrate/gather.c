@@ -9,8 +9,10 @@
 
 #include "util/fileio.h"
 #include "yarn/conf/executor.h"
+#include "yarn/conf/native-services.h"
 #include "yarn/conf/settings-parts.h"
 #include "yarn/conf/settings.h"
+#include "yarn/conf/spark-site.h"
 #include "yarn/conf/suggestions.h"
 #include "yarn/labels/provider.h"
 #include "yarn/migrate/behaviour.h"
@@ -293,17 +295,28 @@ static const struct nm_migrate_behaviour *behaviour_of(const char *name, enum nm
     return b && b->when != NM_MIGRATE_IF_UNSET && (nm_streq(b->name, name) || !has_meaning) ? b : NULL;
 }
 
+/* Adds an entry about a property of Spark's service that has no effect. */
+static int add_idle(struct gather *g, const char *name, const char *why)
+{
+    _cleanup_free_ char *sentence = nm_strdup_printf("No effect, because %s.", why);
+
+    return sentence ? add_property(g, NM_MIGRATE_DIFFERS, name, sentence) : -ENOMEM;
+}
+
 /* Adds an entry about a property that a file sets, and that is neither refused nor requests a missing function. */
 static int add_other(struct gather *g, const char *name)
 {
     const enum nm_yarn_property_support support = nm_yarn_rules_support(name);
     const struct nm_migrate_behaviour *b = behaviour_of(name, support);
+    const char *why_idle = g->settings->spark.name ? nm_yarn_spark_site_why_idle(name) : NULL;
 
     if (support == NM_YARN_PROPERTY_UNKNOWN && is_checked_name(name))
         return add_property(g, NM_MIGRATE_DIFFERS, name,
                             "Unknown to Hadoop 3.3, 3.4 and 3.5 and to nmd, so it has no effect. Check its spelling.");
     if (b)
         return add_property(g, b->differs ? NM_MIGRATE_DIFFERS : NM_MIGRATE_SAME, name, b->why);
+    if (why_idle)
+        return add_idle(g, name, why_idle);
     if (support == NM_YARN_PROPERTY_UNKNOWN || !is_of_node(g, name, support)) {
         g->report->n_others++;
         return 0;
@@ -366,11 +379,23 @@ static int add_suggestions(struct gather *g)
 
 /* ---- the report --------------------------------------------------------------------------- */
 
+/* Adds a warning about spark-shuffle-site.xml, which is about several properties. */
+static void take_unused(const char *sentence, void *userdata)
+{
+    struct gather *g = userdata;
+
+    if (g->error == 0)
+        g->error = add(g, &(struct nm_migrate_entry){.group = NM_MIGRATE_DIFFERS,
+                                                     .sentence = (char *)(uintptr_t)sentence});
+}
+
 static int fill(struct gather *g, const char *dir, const char *refused)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals unexpanded = {};
     int r = nm_yarn_rules_find(g->conf, add_violation, g, &unexpanded);
 
+    if (r == 0)
+        r = nm_yarn_native_services_find(g->conf, add_violation, g);
     if (r == 0)
         r = check_keys(g);
     if (r == 0)
@@ -396,8 +421,12 @@ int nm_migrate_gather(const char *dir, struct nm_migrate_report *ret, char **ret
 
     if (r == 0)
         r = nm_yarn_conf_read_dir(conf, dir, &unread, ret_message);
+    if (r == 0)
+        r = nm_yarn_spark_site_read(conf, dir, take_unused, &g, &unread);
     if (r == 0) /* a report about a part of the files would be wrong */
         r = nm_refusals_take(&unread, ret_message);
+    if (r == 0)
+        r = g.error;
     if (r < 0)
         return r;
     r = nm_yarn_settings_examine(dir, NULL, NULL, &settings, &refused);

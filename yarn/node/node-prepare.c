@@ -125,7 +125,7 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
     if (n->p.shuffle)
         set_service(&all[used++], NM_YARN_SHUFFLE, nm_yarn_shuffle_metadata(n->p.shuffle));
     if (n->p.spark)
-        set_service(&all[used++], NM_YARN_SPARK, (struct nm_bytes){});
+        set_service(&all[used++], nm_yarn_spark_name(n->p.spark), (struct nm_bytes){});
     for (size_t k = 0; k < used; k++)
         list[k] = &all[k];
     *ret = list;

@@ -22,9 +22,14 @@
 
 /* ---- refusals ----------------------------------------------------------------------------- */
 
+static bool is_of_spark(const struct nm_yarn_node *n, const char *name)
+{
+    return n->p.spark && nm_streq(name, nm_yarn_spark_name(n->p.spark));
+}
+
 static bool has_service(const struct nm_yarn_node *n, const char *name)
 {
-    return (n->p.shuffle && nm_streq(name, NM_YARN_SHUFFLE)) || (n->p.spark && nm_streq(name, NM_YARN_SPARK));
+    return (n->p.shuffle && nm_streq(name, NM_YARN_SHUFFLE)) || is_of_spark(n, name);
 }
 
 static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
@@ -105,7 +110,7 @@ static void give_service_data(struct nm_yarn_container *i)
         const Yarn__Data *d = context->service_data[k];
         const struct nm_bytes data = {d->value.data, d->value.len};
 
-        if (nm_streq(d->key ?: "", NM_YARN_SPARK))
+        if (is_of_spark(i->node, d->key ?: ""))
             (void)nm_yarn_spark_add(p->spark, i->app->submitter, i->record->user, i->app->text, data);
         else
             (void)nm_yarn_shuffle_add(p->shuffle, i->app->submitter, i->record->user, i->app->text, data);

@@ -73,14 +73,6 @@ static void advise_on_network(struct advice *v, const struct nm_setup_request *w
             w->conf_dir, w->options);
 }
 
-static bool has_service(const struct nm_yarn_settings *s, const char *name)
-{
-    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
-        if (nm_streq(s->aux_services[i], name))
-            return true;
-    return false;
-}
-
 static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
 {
     char ports[200];
@@ -90,9 +82,9 @@ static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, 
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (" NM "address)", (unsigned)s->node.port);
     if (s->serves_web && s->web.port > 0)
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (pages)", (unsigned)s->web.port);
-    if (has_service(s, "mapreduce_shuffle"))
+    if (s->has_shuffle)
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (shuffle)", (unsigned)s->shuffle_port);
-    if (has_service(s, "spark_shuffle"))
+    if (s->spark.name)
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (shuffle of Spark)", (unsigned)s->spark.port);
     if (n > 0)
         remind(v, "If the host has a firewall, it must permit connections from the cluster to TCP port %s.",

@@ -268,7 +268,7 @@ static const struct {
     {SERVICE "NodeManagerMetrics", "NodeManagerMetrics", fill_node_manager_metrics},
     {SERVICE "JvmMetrics", "JvmMetrics", fill_jvm_metrics},
     {SERVICE "ShuffleMetrics", "ShuffleMetrics", fill_shuffle_metrics},
-    {SERVICE "sparkShuffleService", "sparkShuffleService", fill_spark_metrics},
+    {SERVICE, "", fill_spark_metrics}, /* the name and the type end with spark_name */
     {SERVICE "NodeManager", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", fill_node_manager},
     {"java.lang:type=Memory", "sun.management.MemoryImpl", fill_memory},
     {"java.lang:type=Threading", "sun.management.ThreadImpl", fill_threading},
@@ -276,13 +276,19 @@ static const struct {
     {"java.lang:type=OperatingSystem", "com.sun.management.internal.OperatingSystemImpl", fill_operating_system},
 };
 
+static const char *end_of_name(const struct nm_yarn_beans *f, size_t i)
+{
+    return beans[i].fill == fill_spark_metrics ? f->spark_name : "";
+}
+
 /* Returns the members of bean i, with its name and type. NULL: no memory. */
 static json_t *make(const struct nm_yarn_beans *f, size_t i)
 {
     struct bean b = {.o = json_object()};
+    const char *end = end_of_name(f, i);
 
-    put(&b, "name", json_string(beans[i].name));
-    put(&b, "modelerType", json_string(beans[i].type));
+    put(&b, "name", json_sprintf("%s%s", beans[i].name, end));
+    put(&b, "modelerType", json_sprintf("%s%s", beans[i].type, end));
     beans[i].fill(&b, f);
     if (!b.failed)
         return b.o;
@@ -292,9 +298,12 @@ static json_t *make(const struct nm_yarn_beans *f, size_t i)
 
 static bool is_wanted(const struct nm_yarn_beans *f, size_t i, const char *pattern)
 {
+    char name[400];
+
     if ((beans[i].fill == fill_shuffle_metrics && !f->shuffle) || (beans[i].fill == fill_spark_metrics && !f->spark))
         return false;
-    return nm_yarn_object_name_matches(pattern, beans[i].name);
+    (void)snprintf(name, sizeof name, "%s%s", beans[i].name, end_of_name(f, i));
+    return nm_yarn_object_name_is_valid(name) && nm_yarn_object_name_matches(pattern, name);
 }
 
 static json_t *finish(json_t *list, bool failed)

@@ -31,6 +31,7 @@ struct nm_yarn_beans {
     const struct nm_yarn_launcher_figures *launcher;
     const struct nm_yarn_shuffle_figures *shuffle; /* NULL: the cluster doesn't use nm-shuffle */
     const struct nm_yarn_shuffle_figures *spark;   /* NULL: the cluster doesn't use nm-spark-shuffle */
+    const char *spark_name; /* the name of its bean */
     struct nm_yarn_process_figures process;
     uint64_t realtime_usec;
 };
