@@ -3,6 +3,7 @@ noinst_LIBRARIES += libnm-nmctl.a
 libnm_nmctl_a_SOURCES = \
 	%D%/api.c %D%/api.h \
 	%D%/args.c \
+	%D%/aux-services.c %D%/aux-services.h \
 	%D%/attach.c %D%/attach.h \
 	%D%/bar.c \
 	%D%/cli.c %D%/cli.h \

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "nmctl/api.h"
+#include "nmctl/aux-services.h"
 #include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/log-uploads.h"
@@ -477,6 +478,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_gpus(f, term, nm_json_at(status, "upstream.gpus"));
     print_described(f, term, nm_json_at(status, "upstream.node_labels"), "labels");
     print_described(f, term, nm_json_at(status, "upstream.node_attributes"), "attributes");
+    nm_aux_services_print(f, term, nm_json_at(status, "upstream.services"));
     nm_masters_print(f, term, nm_json_at(status, "upstream.masters"));
     nm_log_uploads_print(f, term, nm_json_at(status, "upstream.logs"));
 }

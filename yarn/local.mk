@@ -15,6 +15,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h \
 	%D%/yarn-connect.c \
+	%D%/yarn-aux-services.c \
 	%D%/yarn-gpus.c \
 	%D%/yarn-labels.c \
 	%D%/yarn-requests.c \

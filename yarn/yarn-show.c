@@ -129,7 +129,9 @@ static json_t *show_details(void *userdata, const struct nm_caller *who, bool wi
     if (json_object_set_new(details, "logs", show_logs(y, who, with_users)) == 0 &&
         json_object_set_new(details, "masters", show_masters(y, who, with_users)) == 0 &&
         json_object_set_new(details, "resources", nm_yarn_node_show_resources(y->services->node)) == 0 &&
-        json_object_set_new(details, "gpus", nm_yarn_gpus_show(y, who)) == 0 && nm_yarn_labels_show(y, details) == 0)
+        json_object_set_new(details, "gpus", nm_yarn_gpus_show(y, who)) == 0 &&
+        json_object_set_new(details, "services", nm_yarn_aux_services_show(y)) == 0 &&
+        nm_yarn_labels_show(y, details) == 0)
         return details;
     json_decref(details);
     return NULL;
@@ -140,6 +142,7 @@ static void write_metrics(void *userdata, const struct nm_metric_writer *w)
     const struct nm_yarn *y = userdata;
 
     nm_yarn_gpus_write_metrics(y, w);
+    nm_yarn_aux_services_write_metrics(y, w);
     if (y->services->logs)
         nm_yarn_logs_write_metrics(y->services->logs, w);
     if (!y->services->proxy)

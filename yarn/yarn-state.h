@@ -191,6 +191,11 @@ void nm_yarn_gpus_report(struct nm_yarn *y);
 json_t *nm_yarn_gpus_show(const struct nm_yarn *y, const struct nm_caller *who);
 void nm_yarn_gpus_write_metrics(const struct nm_yarn *y, const struct nm_metric_writer *w);
 
+/* ---- yarn-aux-services.c ---- */
+/* Returns a new reference: an array with an object for each auxiliary service. NULL: no memory. */
+json_t *nm_yarn_aux_services_show(const struct nm_yarn *y);
+void nm_yarn_aux_services_write_metrics(const struct nm_yarn *y, const struct nm_metric_writer *w);
+
 /* ---- yarn-steps.c ---- */
 /* Returns a random number. It varies waiting times, so that the nodes of a cluster don't act at the same time. */
 uint32_t nm_yarn_jitter(void);

@@ -35,7 +35,7 @@ missing() { # WORD...: prints the words with which no metric starts
 mapfile -t names < <(grep -E '^ *expr:' "$rules" | grep -oE '\bnm_[a-z_]+' | sort -u)
 # A node without a cluster has no metrics of a cluster.
 is "nmd has all metrics of the rules, except the metrics of a cluster" "$(missing "${names[@]}" | xargs)" \
-    "nm_lending_containers_total nm_log_uploads_given_up_total nm_upstream_running"
+    "nm_aux_service_up nm_lending_containers_total nm_log_uploads_given_up_total nm_upstream_running"
 mapfile -t names < <(grep -oE 'nm_[a-z_]+\{reason="[a-z-]+"\}' "$rules" | sort -u)
 is "nmd has all reasons that the rules name" "$(missing "${names[@]}")" ""
 done_testing

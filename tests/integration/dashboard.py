@@ -18,7 +18,7 @@ import urllib.parse
 import urllib.request
 
 dashboard, metrics, source = sys.argv[1:]
-OF_CLUSTER = {"nm_lending_": 4, "nm_log_upload": 3}  # prefixes, and how many queries they have at least
+OF_CLUSTER = {"nm_aux_service": 5, "nm_lending_": 4, "nm_log_upload": 3}  # prefixes, and how many queries they have at least
 url = None if source in OF_CLUSTER else source
 faults = []
 

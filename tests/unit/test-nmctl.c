@@ -388,6 +388,35 @@ static void test_nmctl_status_shows_application_masters(void **state)
     fake_nmd_stop(&f);
 }
 
+static void test_nmctl_status_shows_auxiliary_services(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status",
+         OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"},\"upstream\":{\"kind\":\"yarn\","
+            "\"state\":\"running\",\"address\":\"rm:8031\",\"services\":[{\"name\":\"mapreduce_shuffle\",\"up\":true,"
+            "\"port\":13562,\"restarts\":0,\"trouble\":null,\"applications\":1,\"connections\":2,\"blocks_sent\":1,"
+            "\"blocks_failed\":3,\"sent_bytes\":1048576,\"executors\":null,\"streams\":null,\"slow_readers\":null},"
+            "{\"name\":\"my_\\u001bspark\",\"up\":false,\"port\":7337,\"restarts\":2,"
+            "\"trouble\":\"killed\\u001b by 9\",\"applications\":2,\"connections\":0,\"refused_connections\":1,"
+            "\"blocks_sent\":10,\"blocks_failed\":0,"
+            "\"sent_bytes\":100,\"executors\":4,\"streams\":1,\"slow_readers\":5}]}}"), NULL},
+    };
+    struct fake_nmd f;
+    struct nmctl_result r;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "status");
+    assert_int_equal(r.status, 0);
+    nmctl_expect(r.out, "\nservices     mapreduce_shuffle up for ");
+    nmctl_expect(r.out, ", port 13562: 1 application, 2 connections; 1 block sent (1.0 MiB), 3 failed\n");
+    nmctl_expect(r.out, "\n             my_?spark away for ");
+    nmctl_expect(r.out, ", port 7337, restarted 2 times: 2 applications, 4 executors, 0 connections, 1 open stream; "
+                        "10 blocks sent (100 B), 0 failed, 1 connection refused, 5 slow readers disconnected\n"
+                        "             killed? by 9; it is started again\n");
+    fake_nmd_stop(&f);
+}
+
 static void test_each_verb_sends_the_right_request(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -713,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_nmctl_explain_describes_ends_that_nmd_did_not_cause),
         cmocka_unit_test(test_nmctl_explain_describes_the_placement_of_a_container),
         cmocka_unit_test(test_nmctl_status_shows_application_masters),
+        cmocka_unit_test(test_nmctl_status_shows_auxiliary_services),
         cmocka_unit_test(test_a_noun_is_singular_only_after_one),
         cmocka_unit_test(test_nmctl_status_names_the_request_of_the_queue_head),
         cmocka_unit_test(test_each_verb_sends_the_right_request),

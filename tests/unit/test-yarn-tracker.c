@@ -23,6 +23,7 @@
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 
+#define EVENTS_SIZE 4000u
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 static bool is_unreachable(const struct tracker_fixture *w)
 {
@@ -50,6 +51,38 @@ static bool helper_is_refused(const struct tracker_fixture *w)
     return w && strstr(tracker_logged.all, "can't move nm-shuffle to a cgroup of its own");
 }
 
+static const struct nm_caller root = {.admin = true};
+
+/* Returns the services in the details of the upstream, as JSON. */
+static const char *services_of(const struct tracker_fixture *w)
+{
+    static char text[2000];
+    json_t *details = nm_manager_upstream_details(w->node->m, &root, true);
+    char *services = json_dumps(json_object_get(details, "services"), JSON_COMPACT);
+
+    (void)snprintf(text, sizeof text, "%s", services ?: "");
+    free(services);
+    json_decref(details);
+    return text;
+}
+
+static void append_event(const struct nm_event_record *e, void *userdata)
+{
+    char *text = userdata;
+    const size_t n = strlen(text);
+
+    (void)snprintf(text + n, EVENTS_SIZE - n, "%s\n", e->text);
+}
+
+static const char *events_of(const struct tracker_fixture *w)
+{
+    static char text[EVENTS_SIZE];
+
+    *text = '\0';
+    nm_manager_foreach_event(w->node->m, &root, 0, append_event, text);
+    return text;
+}
+
 /* nm-shuffle gets a CPU weight, or a nice value if it can't get a weight. */
 static void test_nm_shuffle_gets_a_cpu_weight_or_a_nice_value(void **state)
 {
@@ -59,11 +92,17 @@ static void test_nm_shuffle_gets_a_cpu_weight_or_a_nice_value(void **state)
     tracker_join(w);
     tracker_run_until(w, has_helper);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tracker_helper(w)), 0);
+    assert_non_null(strstr(services_of(w), "{\"name\":\"mapreduce_shuffle\",\"program\":\"nm-shuffle\",\"up\":true,"));
+    assert_non_null(strstr(services_of(w), "\"restarts\":0,\"trouble\":null,\"applications\":0,\"connections\":0,"));
     nm_fake_fail_next(w->node->m->backend, NM_FAKE_ATTACH_HELPER, -EACCES);
     /* The next nm-shuffle can't be moved to a cgroup. */
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
     assert_non_null(strstr(tracker_logged.all, "(the test said so); it runs at nice 10 instead"));
+    assert_non_null(strstr(services_of(w), "\"up\":true,"));
+    assert_non_null(strstr(services_of(w), "\"restarts\":1,"));
+    assert_non_null(strstr(events_of(w), "nm-shuffle was killed by signal 9; restarting it"));
+    assert_non_null(strstr(events_of(w), "nm-shuffle listens at port "));
 }
 
 /* ---- requests to the ResourceManager ------------------------------------------------------ */

@@ -39,6 +39,8 @@ struct nm_yarn_aux_server {
     unsigned counts_often; /* requests that are still made at the shorter interval */
     bool is_counting; /* the process hasn't answered the last request for figures yet */
     struct nm_yarn_shuffle_figures figures, former; /* of this process, and of all processes before it */
+    uint64_t restarts, since_realtime_usec; /* see struct nm_yarn_aux_state */
+    char trouble[400];
 };
 
 nm_printf(3, 4) static void log_message(struct nm_yarn_aux_server *s, int level, const char *format, ...)
@@ -51,6 +53,21 @@ nm_printf(3, 4) static void log_message(struct nm_yarn_aux_server *s, int level,
     va_end(ap);
     if (s->params.report_cb)
         s->params.report_cb(level, sentence);
+}
+
+/* Reports an event of the service, which is also logged. */
+nm_printf(3, 4) static void report_event(struct nm_yarn_aux_server *s, int level, const char *format, ...)
+{
+    char sentence[500];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, ap);
+    va_end(ap);
+    if (s->params.manager)
+        nm_manager_report_event(s->params.manager, level, sentence);
+    else
+        log_message(s, level, "%s", sentence);
 }
 
 /* ---- CPU weight --------------------------------------------------------------------------- */
@@ -99,6 +116,9 @@ static void on_listening(uint16_t port, void *userdata)
 
     s->port = port;
     s->is_listening = true;
+    s->since_realtime_usec = nm_realtime_usec();
+    if (s->restarts > 0)
+        report_event(s, LOG_INFO, "%s listens at port %u again", s->params.name, (unsigned)port);
     (void)snprintf(text, sizeof text, "%u\n", port);
     (void)nm_write_file_atomic_at(s->params.state_fd, PORT_FILE, text, 0600);
     move_to_cgroup(s);
@@ -148,26 +168,44 @@ static int on_count(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
+/* Adds what another process has done. */
+static void add_figures(struct nm_yarn_shuffle_figures *to, const struct nm_yarn_shuffle_figures *f)
+{
+    to->outputs_ok += f->outputs_ok;
+    to->outputs_failed += f->outputs_failed;
+    to->sent_bytes += f->sent_bytes;
+    to->refused += f->refused;
+    to->slow += f->slow;
+}
+
 void nm_yarn_aux_server_get_figures(struct nm_yarn_aux_server *s, struct nm_yarn_shuffle_figures *ret)
 {
     const bool is_seldom = s->counts_often == 0;
 
     *ret = s->figures;
-    ret->outputs_ok += s->former.outputs_ok;
-    ret->outputs_failed += s->former.outputs_failed;
-    ret->sent_bytes += s->former.sent_bytes;
+    add_figures(ret, &s->former);
     count(s);
     s->counts_often = COUNTS_OFTEN;
     if (is_seldom)
         count_later(s);
 }
 
+void nm_yarn_aux_server_get_state(const struct nm_yarn_aux_server *s, struct nm_yarn_aux_state *ret)
+{
+    *ret = (struct nm_yarn_aux_state){
+        .program = s->params.name,
+        .is_up = s->is_listening,
+        .port = s->port,
+        .restarts = s->restarts,
+        .since_realtime_usec = s->since_realtime_usec,
+        .trouble = s->trouble,
+    };
+}
+
 /* Adds the figures of a process that has ended. What it has done since its last answer is lost. */
 static void keep_figures(struct nm_yarn_aux_server *s)
 {
-    s->former.outputs_ok += s->figures.outputs_ok;
-    s->former.outputs_failed += s->figures.outputs_failed;
-    s->former.sent_bytes += s->figures.sent_bytes;
+    add_figures(&s->former, &s->figures);
     s->figures = (struct nm_yarn_shuffle_figures){};
     s->is_counting = false;
 }
@@ -194,6 +232,7 @@ static int start(struct nm_yarn_aux_server *s)
     const char *argv[NM_YARN_AUX_OPTIONS_MAX + 4], *name = nm_yarn_aux_account();
     struct nm_yarn_shuffle_process_params p = {
         .event = s->params.event,
+        .name = s->params.name,
         .program_fd = s->program_fd,
         .argv = argv,
         .most_files = s->params.most_files,
@@ -234,10 +273,14 @@ static void on_ended(const char *why, void *userdata)
     struct nm_yarn_aux_server *s = userdata;
 
     s->process = nm_yarn_shuffle_process_free(s->process);
+    if (s->is_listening)
+        s->since_realtime_usec = nm_realtime_usec();
     s->is_listening = false;
+    s->restarts++;
+    (void)snprintf(s->trouble, sizeof s->trouble, "%s", why);
     keep_figures(s);
     start_later(s);
-    log_message(s, LOG_WARNING, "%s; restarting it", why);
+    report_event(s, LOG_WARNING, "%s; restarting it", why);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)

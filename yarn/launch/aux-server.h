@@ -47,6 +47,17 @@ void nm_yarn_aux_server_send(struct nm_yarn_aux_server *s, const char *line);
  * later: the figures are up to a minute old, or five seconds if the function was called in the last minute. */
 void nm_yarn_aux_server_get_figures(struct nm_yarn_aux_server *s, struct nm_yarn_shuffle_figures *ret);
 
+/* What a server reports about its process. */
+struct nm_yarn_aux_state {
+    const char *program;          /* name of the program */
+    bool is_up;                   /* a process is listening */
+    uint16_t port;
+    uint64_t restarts;            /* number of processes that have ended since nmd was started */
+    uint64_t since_realtime_usec; /* time since which is_up has its value */
+    const char *trouble;          /* why the newest process has ended, or "". Valid until the next event. */
+};
+void nm_yarn_aux_server_get_state(const struct nm_yarn_aux_server *s, struct nm_yarn_aux_state *ret);
+
 /* Returns the account that runs such processes: a dedicated account, or if it doesn't exist, an account that runs no
  * containers. Containers of the same account could send signals to them. NULL: the account of nmd. */
 const char *nm_yarn_aux_account(void);

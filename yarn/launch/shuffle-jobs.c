@@ -187,6 +187,16 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const struct nm_
     return 0;
 }
 
+size_t nm_yarn_shuffle_jobs_count(const struct nm_yarn_shuffle_jobs *jobs)
+{
+    const struct nm_yarn_shuffle_job *j;
+    size_t n = 0;
+
+    TAILQ_FOREACH(j, &jobs->list, link)
+        n++;
+    return n;
+}
+
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application)
 {
     struct nm_yarn_shuffle_job *j = find(jobs, application);

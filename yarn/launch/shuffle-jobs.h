@@ -48,6 +48,8 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const struct nm_
 /* Removes the application's job. -ENOENT: the application has no job. */
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application);
 
+size_t nm_yarn_shuffle_jobs_count(const struct nm_yarn_shuffle_jobs *jobs);
+
 #define NM_YARN_SHUFFLE_LINE_SIZE 1024
 /* Format the input lines of nm-shuffle (nm-shuffle(8)). util/parse.h limits the length of names. */
 void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);

@@ -111,7 +111,11 @@ static void handle_figures(struct nm_yarn_shuffle_process *p, const json_t *answ
         .outputs_ok = count_of(answer, "outputs_ok"),
         .outputs_failed = count_of(answer, "outputs_failed"),
         .sent_bytes = count_of(answer, "sent_bytes"),
+        .refused = count_of(answer, "refused"),
+        .slow = count_of(answer, "slow"),
         .connections = count_of(answer, "open"),
+        .executors = count_of(answer, "executors"),
+        .streams = count_of(answer, "streams"),
     };
 
     if (json_object_size(answer) > 0)
@@ -254,16 +258,17 @@ void nm_yarn_shuffle_process_last(struct nm_yarn_shuffle_process *p, char *buf, 
 static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_yarn_shuffle_process *p = userdata;
-    char last[LAST_SIZE] = "", why[LAST_SIZE + 64];
+    char last[LAST_SIZE] = "", why[LAST_SIZE + 100];
+    const char *name = p->params.name ?: "nm-shuffle";
     int status = reap(p);
 
     (void)source, (void)fd, (void)revents;
     (void)sd_event_source_set_enabled(p->end_source, SD_EVENT_OFF);
     nm_yarn_shuffle_process_last(p, last, sizeof last);
     if (WIFSIGNALED(status))
-        (void)snprintf(why, sizeof why, "nm-shuffle was killed by signal %d", WTERMSIG(status));
+        (void)snprintf(why, sizeof why, "%s was killed by signal %d", name, WTERMSIG(status));
     else
-        (void)snprintf(why, sizeof why, "nm-shuffle exited with status %d%s%s", WEXITSTATUS(status),
+        (void)snprintf(why, sizeof why, "%s exited with status %d%s%s", name, WEXITSTATUS(status),
                        *last ? ": " : "", last);
     p->params.ended(why, p->params.userdata);
     return 0;

@@ -8,16 +8,20 @@
 
 #include "util/error.h"
 
-/* What nm-shuffle has done: map outputs that were sent, and that could not be sent, and bytes. connections: the present
- * number. */
+/* What nm-shuffle or nm-spark-shuffle has done. An output of nm-spark-shuffle is a block. */
 struct nm_yarn_shuffle_figures {
-    uint64_t outputs_ok, outputs_failed, sent_bytes, connections;
+    uint64_t outputs_ok, outputs_failed, sent_bytes; /* outputs that were sent, and that could not be sent */
+    uint64_t refused; /* connections that were refused, because a limit was reached */
+    uint64_t slow;    /* connections that were closed, because the client read too slowly; 0 for nm-shuffle */
+    /* Present numbers. Those of executors and streams are 0 for nm-shuffle. */
+    uint64_t connections, executors, streams;
 };
 
 struct nm_yarn_shuffle_process;
 
 struct nm_yarn_shuffle_process_params {
     sd_event *event;
+    const char *name;         /* for messages; NULL: nm-shuffle */
     int program_fd;           /* an open descriptor of nm-shuffle's file, which the caller closes */
     const char *const *argv;  /* NULL-terminated */
     uint64_t most_files;      /* limit of open files */

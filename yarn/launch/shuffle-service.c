@@ -54,6 +54,16 @@ void nm_yarn_shuffle_get_figures(struct nm_yarn_shuffle *s, struct nm_yarn_shuff
     nm_yarn_aux_server_get_figures(s->server, ret);
 }
 
+void nm_yarn_shuffle_get_state(const struct nm_yarn_shuffle *s, struct nm_yarn_aux_state *ret)
+{
+    nm_yarn_aux_server_get_state(s->server, ret);
+}
+
+size_t nm_yarn_shuffle_count(const struct nm_yarn_shuffle *s)
+{
+    return nm_yarn_shuffle_jobs_count(&s->jobs);
+}
+
 /* ---- the service -------------------------------------------------------------------------- */
 
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)

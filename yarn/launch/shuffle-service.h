@@ -44,6 +44,11 @@ struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
  * later: the figures are up to a minute old, or five seconds if the function was called in the last minute. */
 void nm_yarn_shuffle_get_figures(struct nm_yarn_shuffle *s, struct nm_yarn_shuffle_figures *ret);
 
+struct nm_yarn_aux_state; /* aux-server.h */
+void nm_yarn_shuffle_get_state(const struct nm_yarn_shuffle *s, struct nm_yarn_aux_state *ret);
+/* Returns the number of applications whose outputs are served. */
+size_t nm_yarn_shuffle_count(const struct nm_yarn_shuffle *s);
+
 /* Adds a job. data: the container's data for this service, a token whose password is the key of the application's job.
  * As in Hadoop, the application alone identifies the job. The job's map outputs are in the submitter's directory and
  * belong to the user that containers run as. -EBADMSG: data is not a token; -ENOENT: the user doesn't exist. */

@@ -114,6 +114,16 @@ void nm_yarn_spark_get_figures(struct nm_yarn_spark *s, struct nm_yarn_shuffle_f
     nm_yarn_aux_server_get_figures(s->server, ret);
 }
 
+void nm_yarn_spark_get_state(const struct nm_yarn_spark *s, struct nm_yarn_aux_state *ret)
+{
+    nm_yarn_aux_server_get_state(s->server, ret);
+}
+
+size_t nm_yarn_spark_count(const struct nm_yarn_spark *s)
+{
+    return nm_yarn_shuffle_jobs_count(&s->jobs);
+}
+
 /* ---- the service -------------------------------------------------------------------------- */
 
 bool nm_yarn_spark_is_wanted(const struct nm_yarn_settings *s)

@@ -43,6 +43,11 @@ const char *nm_yarn_spark_name(const struct nm_yarn_spark *s);
 /* Returns the figures, whose outputs are blocks, as nm_yarn_aux_server_get_figures() does. */
 void nm_yarn_spark_get_figures(struct nm_yarn_spark *s, struct nm_yarn_shuffle_figures *ret);
 
+struct nm_yarn_aux_state; /* aux-server.h */
+void nm_yarn_spark_get_state(const struct nm_yarn_spark *s, struct nm_yarn_aux_state *ret);
+/* Returns the number of applications whose files are served. */
+size_t nm_yarn_spark_count(const struct nm_yarn_spark *s);
+
 /* Adds an application. data: the container's data for this service: the application's secret, which is empty without
  * authentication, or JSON with it. The application's files are in the submitter's directory and belong to the user that
  * containers run as. -EBADMSG: the secret is too long; -ENOENT: the user doesn't exist. */

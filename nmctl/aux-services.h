@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The part of `nmctl status` about auxiliary services. */
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "nmctl/term.h"
+
+/* Prints `services`, a member of the upstream's status, as lines of text. Prints nothing if there are none. */
+void nm_aux_services_print(FILE *f, const struct nm_term *term, const json_t *services);
