@@ -31,8 +31,7 @@ struct nm_shuffle_acceptor {
     const struct nm_shuffle_acceptor_ops *ops;
     void *userdata;
     struct nm_shuffle_connections *connections;
-    struct nm_shuffle_idle *idle;
-    struct nm_shuffle_pool *pool;
+    struct nm_shuffle_loop loop;
     int listener, stop[2];
     uint16_t port;
     bool is_running;
@@ -73,15 +72,20 @@ static int accept_one(struct nm_shuffle_acceptor *a)
     return r == -EBUSY || r == -ECANCELED ? 0 : r;
 }
 
+static struct nm_shuffle_turns *turns_of(struct nm_shuffle_idle_entry *entry)
+{
+    return NM_CONTAINER_OF(entry, struct nm_shuffle_turns, idle);
+}
+
 /* Continues the connections whose wait is over. */
 static void serve_idle(const struct nm_shuffle_acceptor *a)
 {
     struct nm_shuffle_idle_entry *entry;
 
-    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_ready(a->idle)); n++)
-        a->ops->ready(entry);
-    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_expired(a->idle, nm_now_usec())); n++)
-        a->ops->expired(entry);
+    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_ready(a->loop.idle)); n++)
+        a->ops->ready(turns_of(entry));
+    for (unsigned n = 0; n < CONTINUED_AT_ONCE && (entry = nm_shuffle_idle_expired(a->loop.idle, nm_now_usec())); n++)
+        a->ops->expired(turns_of(entry));
 }
 
 /* Returns the timeout of the next poll(). Other threads only add connections that exist already. */
@@ -92,8 +96,8 @@ static int timeout_msec(const struct nm_shuffle_acceptor *a)
 
     if (nm_shuffle_connections_count(a->connections) == 0)
         return -1;
-    next_usec = now_usec + (nm_shuffle_pool_relieve(a->pool) ? NM_SHUFFLE_BLOCKED_USEC : EXPIRY_USEC);
-    next_usec = nm_shuffle_idle_next(a->idle, next_usec);
+    next_usec = now_usec + (nm_shuffle_pool_relieve(a->loop.pool) ? NM_SHUFFLE_BLOCKED_USEC : EXPIRY_USEC);
+    next_usec = nm_shuffle_idle_next(a->loop.idle, next_usec);
     return (int)((nm_sub_u64(next_usec, now_usec) + NM_USEC_PER_MSEC - 1) / NM_USEC_PER_MSEC);
 }
 
@@ -105,7 +109,7 @@ static void *accept_all(void *arg)
     struct nm_shuffle_acceptor *a = arg;
     struct pollfd p[3] = {{.fd = a->listener, .events = POLLIN},
                           {.fd = a->stop[0], .events = POLLIN},
-                          {.fd = nm_shuffle_idle_fd(a->idle), .events = POLLIN}};
+                          {.fd = nm_shuffle_idle_fd(a->loop.idle), .events = POLLIN}};
     char byte;
     const struct timespec pause = {.tv_nsec = EXHAUSTED_PAUSE_MSEC * 1000 * 1000};
 
@@ -209,14 +213,16 @@ int nm_shuffle_acceptor_new(const struct nm_shuffle_acceptor_params *params, str
     if (!a)
         return -ENOMEM;
     a->ops = params->ops;
+    a->loop.answer = params->ops->answer;
+    a->loop.end = params->ops->end;
     a->userdata = params->userdata;
     a->connections = params->connections;
     a->listener = a->stop[0] = a->stop[1] = -EBADF;
     if ((r = open_listener(params->address, &a->listener, ret_message)) < 0)
         return r;
     a->port = port_of(a->listener);
-    if ((r = RET_NERRNO(pipe2(a->stop, O_CLOEXEC | O_NONBLOCK))) < 0 || (r = nm_shuffle_idle_new(&a->idle)) < 0 ||
-        (r = nm_shuffle_pool_new(params->ops->serve, &a->pool)) < 0)
+    if ((r = RET_NERRNO(pipe2(a->stop, O_CLOEXEC | O_NONBLOCK))) < 0 || (r = nm_shuffle_idle_new(&a->loop.idle)) < 0 ||
+        (r = nm_shuffle_pool_new(nm_shuffle_turns_serve, &a->loop.pool)) < 0)
         return r;
     *ret = STEAL_PTR(a);
     return 0;
@@ -230,14 +236,9 @@ int nm_shuffle_acceptor_start(struct nm_shuffle_acceptor *a)
     return r;
 }
 
-struct nm_shuffle_idle *nm_shuffle_acceptor_idle(const struct nm_shuffle_acceptor *a)
+const struct nm_shuffle_loop *nm_shuffle_acceptor_loop(const struct nm_shuffle_acceptor *a)
 {
-    return a->idle;
-}
-
-struct nm_shuffle_pool *nm_shuffle_acceptor_pool(const struct nm_shuffle_acceptor *a)
-{
-    return a->pool;
+    return &a->loop;
 }
 
 uint16_t nm_shuffle_acceptor_port(const struct nm_shuffle_acceptor *a)
@@ -252,9 +253,9 @@ static void stop(struct nm_shuffle_acceptor *a)
 
     a->stop[1] = nm_close(a->stop[1]); /* the loop sees end-of-file on the pipe */
     pthread_join(a->thread, NULL);
-    nm_shuffle_idle_close(a->idle);
-    while ((entry = nm_shuffle_idle_expired(a->idle, UINT64_MAX)))
-        a->ops->end(entry);
+    nm_shuffle_idle_close(a->loop.idle);
+    while ((entry = nm_shuffle_idle_expired(a->loop.idle, UINT64_MAX)))
+        a->loop.end(turns_of(entry), -ECANCELED);
     nm_shuffle_connections_close(a->connections);
 }
 
@@ -264,8 +265,8 @@ struct nm_shuffle_acceptor *nm_shuffle_acceptor_free(struct nm_shuffle_acceptor 
         return NULL;
     if (a->is_running)
         stop(a);
-    nm_shuffle_pool_free(a->pool);
-    nm_shuffle_idle_free(a->idle);
+    nm_shuffle_pool_free(a->loop.pool);
+    nm_shuffle_idle_free(a->loop.idle);
     nm_close(a->stop[0]);
     nm_close(a->stop[1]);
     nm_close(a->listener);

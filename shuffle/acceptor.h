@@ -9,21 +9,19 @@
 #include <stdint.h>
 
 #include "shuffle/connections.h"
-#include "shuffle/idle.h"
-#include "shuffle/pool.h"
+#include "shuffle/turns.h"
 
-/* All functions except serve() are called in the acceptor's thread. */
+/* All functions except answer() are called in the acceptor's thread; end() also in a thread of the pool. */
 struct nm_shuffle_acceptor_ops {
     /* Takes over an accepted descriptor, which does not block, in all cases. Returns 0, -EBUSY or -ECANCELED, or an
      * error after which the next connection would fail too. */
     int (*begin)(int fd, const char *host, void *userdata);
     /* Continue a connection that nm_shuffle_idle_ready() or nm_shuffle_idle_expired() has returned. */
-    void (*ready)(struct nm_shuffle_idle_entry *entry);
-    void (*expired)(struct nm_shuffle_idle_entry *entry);
-    /* Ends a connection that nm_shuffle_idle_expired() has returned. */
-    void (*end)(struct nm_shuffle_idle_entry *entry);
-    /* The function of the pool. */
-    void (*serve)(struct nm_shuffle_task *task);
+    void (*ready)(struct nm_shuffle_turns *t);
+    void (*expired)(struct nm_shuffle_turns *t);
+    /* See struct nm_shuffle_loop. */
+    int (*answer)(struct nm_shuffle_turns *t, struct nm_shuffle_wait *ret_wait);
+    void (*end)(struct nm_shuffle_turns *t, int result);
 };
 
 struct nm_shuffle_acceptor_params {
@@ -44,6 +42,6 @@ int nm_shuffle_acceptor_start(struct nm_shuffle_acceptor *a);
 struct nm_shuffle_acceptor *nm_shuffle_acceptor_free(struct nm_shuffle_acceptor *a);
 NM_DEFINE_CLEANUP(struct nm_shuffle_acceptor *, nm_shuffle_acceptor_free)
 
-struct nm_shuffle_idle *nm_shuffle_acceptor_idle(const struct nm_shuffle_acceptor *a);
-struct nm_shuffle_pool *nm_shuffle_acceptor_pool(const struct nm_shuffle_acceptor *a);
+/* Returns what the connections need. It is valid until the acceptor is freed. */
+const struct nm_shuffle_loop *nm_shuffle_acceptor_loop(const struct nm_shuffle_acceptor *a);
 uint16_t nm_shuffle_acceptor_port(const struct nm_shuffle_acceptor *a);

@@ -65,7 +65,24 @@ static char *reply_error(const char *message)
     return text;
 }
 
-void nm_shuffle_command(nm_shuffle_execute *execute, void *userdata, const char *line, size_t size, char **ret_reply)
+/* Executes a command. *ret_reply stays NULL if the answer is {"ok": {}}. */
+static int execute(const struct nm_shuffle_commands *commands, void *userdata, const json_t *command, char **ret_reply,
+                   char **ret_message)
+{
+    const json_t *what;
+
+    if ((what = json_object_get(command, "add")))
+        return commands->add(userdata, what, ret_message);
+    if ((what = json_object_get(command, "remove")))
+        return commands->remove(userdata, what, ret_message);
+    if (!json_object_get(command, "count"))
+        return nm_fail(ret_message, -EINVAL, "the command must have one of add, remove and count");
+    *ret_reply = commands->count(userdata);
+    return *ret_reply ? 0 : -ENOMEM;
+}
+
+void nm_shuffle_command(const struct nm_shuffle_commands *commands, void *userdata, const char *line, size_t size,
+                        char **ret_reply)
 {
     _cleanup_free_ char *message = NULL;
     json_error_t error;
@@ -74,7 +91,7 @@ void nm_shuffle_command(nm_shuffle_execute *execute, void *userdata, const char 
 
     *ret_reply = NULL;
     if (o)
-        r = execute(userdata, o, ret_reply, &message);
+        r = execute(commands, userdata, o, ret_reply, &message);
     else
         r = nm_fail(&message, -EINVAL, "the command is not JSON: %s", error.text);
     json_decref(o);
@@ -85,7 +102,7 @@ void nm_shuffle_command(nm_shuffle_execute *execute, void *userdata, const char 
 }
 
 /* Answers each line, so that the caller knows that a key is stored before a client needs it. */
-int nm_shuffle_commands_run(nm_shuffle_execute *execute, void *userdata, FILE *in, FILE *out)
+int nm_shuffle_commands_run(const struct nm_shuffle_commands *commands, void *userdata, FILE *in, FILE *out)
 {
     char line[NM_SHUFFLE_LINE_MAX];
 
@@ -93,7 +110,7 @@ int nm_shuffle_commands_run(nm_shuffle_execute *execute, void *userdata, FILE *i
     while (fgets(line, sizeof line, in)) {
         _cleanup_free_ char *reply = NULL;
 
-        nm_shuffle_command(execute, userdata, line, strlen(line), &reply);
+        nm_shuffle_command(commands, userdata, line, strlen(line), &reply);
         explicit_bzero(line, sizeof line); /* the line may have contained a key */
         if (fprintf(out, "%s\n", reply ? reply : "{\"error\": \"no memory\"}") < 0 || fflush(out) != 0)
             return -errno;

@@ -12,14 +12,20 @@
 
 #define NM_SHUFFLE_LINE_MAX 4096u
 
-/* Executes a command. *ret_reply is its answer, one line without newline; NULL: {"ok": {}}. Returns a negative errno if
- * the command is refused, with *ret_message as in nm_fail(). */
-typedef int nm_shuffle_execute(void *userdata, const json_t *command, char **ret_reply, char **ret_message);
+/* The commands of a server. Each line is an object with one member: the command, with an object. add() and remove()
+ * return a negative errno if the command is refused, with *ret_message as in nm_fail(). */
+struct nm_shuffle_commands {
+    int (*add)(void *userdata, const json_t *what, char **ret_message);
+    int (*remove)(void *userdata, const json_t *what, char **ret_message);
+    /* Returns the answer with the server's figures, one line without newline. NULL: out of memory. */
+    char *(*count)(void *userdata);
+};
 
 /* Executes a command line. The caller frees *ret_reply; NULL: out of memory. */
-void nm_shuffle_command(nm_shuffle_execute *execute, void *userdata, const char *line, size_t size, char **ret_reply);
+void nm_shuffle_command(const struct nm_shuffle_commands *commands, void *userdata, const char *line, size_t size,
+                        char **ret_reply);
 /* Executes commands until `in` ends. Returns 0, or -errno if out cannot be written. */
-int nm_shuffle_commands_run(nm_shuffle_execute *execute, void *userdata, FILE *in, FILE *out);
+int nm_shuffle_commands_run(const struct nm_shuffle_commands *commands, void *userdata, FILE *in, FILE *out);
 
 /* Copies a member that is a string and fits; otherwise copies an empty string, which later checks reject. */
 void nm_shuffle_command_text(const json_t *from, const char *name, char *ret, size_t size);

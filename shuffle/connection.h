@@ -8,27 +8,16 @@
  * freed when it ends.
  */
 
-#include "shuffle/answer.h"
-#include "shuffle/idle.h"
-#include "shuffle/pool.h"
-
-/* What all connections share. */
-struct nm_shuffle_loop {
-    struct nm_shuffle_service *service;
-    struct nm_shuffle_idle *idle;
-    struct nm_shuffle_pool *pool;
-};
+#include "shuffle/service.h"
 
 /* Begins a connection from this host, and takes ownership of the accepted descriptor in all cases; it must not
  * block. The connection gets a slot, which limits the cost of unauthenticated clients. Returns -EBUSY if there is no
  * slot, -ECANCELED if the server stops, else -errno. */
-int nm_shuffle_connection_begin(const struct nm_shuffle_loop *loop, int accepted, const char *host);
+int nm_shuffle_connection_begin(struct nm_shuffle_service *s, int accepted, const char *host);
 
-/* Continues a connection that nm_shuffle_idle_ready() or nm_shuffle_idle_expired() has returned. */
-void nm_shuffle_connection_ready(struct nm_shuffle_idle_entry *entry);
-void nm_shuffle_connection_expired(struct nm_shuffle_idle_entry *entry);
-/* Ends a connection that nm_shuffle_idle_expired() has returned. */
-void nm_shuffle_connection_end(struct nm_shuffle_idle_entry *entry);
-
-/* The function of the pool. */
-void nm_shuffle_connection_serve(struct nm_shuffle_task *task);
+/* The functions of struct nm_shuffle_acceptor_ops. */
+void nm_shuffle_connection_ready(struct nm_shuffle_turns *t);
+void nm_shuffle_connection_expired(struct nm_shuffle_turns *t);
+/* Answers the requests that have arrived. */
+int nm_shuffle_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wait *ret_wait);
+void nm_shuffle_connection_end(struct nm_shuffle_turns *t, int result);

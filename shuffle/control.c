@@ -27,8 +27,9 @@ static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_mes
     return 0;
 }
 
-static int add(struct nm_shuffle_service *s, const json_t *o, char **ret_message)
+static int add(void *userdata, const json_t *o, char **ret_message)
 {
+    struct nm_shuffle_service *s = userdata;
     struct nm_shuffle_job job;
     int r = parse_job(o, &job, ret_message);
 
@@ -41,8 +42,9 @@ static int add(struct nm_shuffle_service *s, const json_t *o, char **ret_message
     return r;
 }
 
-static int take_out(struct nm_shuffle_service *s, const json_t *o, char **ret_message)
+static int take_out(void *userdata, const json_t *o, char **ret_message)
 {
+    struct nm_shuffle_service *s = userdata;
     char id[sizeof((struct nm_shuffle_job *)NULL)->id];
     uint64_t number = 0;
 
@@ -53,8 +55,9 @@ static int take_out(struct nm_shuffle_service *s, const json_t *o, char **ret_me
     return 0;
 }
 
-static char *reply_figures(struct nm_shuffle_service *s)
+static char *reply_figures(void *userdata)
 {
+    struct nm_shuffle_service *s = userdata;
     const struct nm_shuffle_counters *c = &s->count;
     char *text;
 
@@ -69,27 +72,14 @@ static char *reply_figures(struct nm_shuffle_service *s)
                : text;
 }
 
-static int execute(void *userdata, const json_t *command, char **ret_reply, char **ret_message)
-{
-    struct nm_shuffle_service *s = userdata;
-    const json_t *what;
-
-    if ((what = json_object_get(command, "add")))
-        return add(s, what, ret_message);
-    if ((what = json_object_get(command, "remove")))
-        return take_out(s, what, ret_message);
-    if (!json_object_get(command, "count"))
-        return nm_fail(ret_message, -EINVAL, "the command must have one of add, remove and count");
-    *ret_reply = reply_figures(s);
-    return 0;
-}
+static const struct nm_shuffle_commands commands = {.add = add, .remove = take_out, .count = reply_figures};
 
 void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t size, char **ret_reply)
 {
-    nm_shuffle_command(execute, s, line, size, ret_reply);
+    nm_shuffle_command(&commands, s, line, size, ret_reply);
 }
 
 int nm_shuffle_control_run(struct nm_shuffle_service *s, FILE *in, FILE *out)
 {
-    return nm_shuffle_commands_run(execute, s, in, out);
+    return nm_shuffle_commands_run(&commands, s, in, out);
 }

@@ -10,6 +10,7 @@
 #include "shuffle/connections.h"
 #include "shuffle/jobs.h"
 #include "shuffle/map-output.h"
+#include "shuffle/turns.h"
 
 struct nm_shuffle_counters {
     /* numbers of accepted connections, and of connections refused for lack of a slot */
@@ -21,6 +22,7 @@ struct nm_shuffle_service {
     struct nm_shuffle_dirs dirs;
     struct nm_shuffle_jobs *jobs;
     struct nm_shuffle_connections *connections;
+    const struct nm_shuffle_loop *loop;
     uint16_t port;         /* part of the text that reducers sign */
     uint64_t request_usec; /* timeout for receiving a whole request */
     bool drops_cache;      /* parts that were read from the disk are removed from the page cache after they are sent */

@@ -4,7 +4,6 @@
 
 #include "spark/connection.h"
 
-#include <assert.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -15,14 +14,9 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* Time for which a thread waits itself while other threads are free: most clients send their next request at once. */
-#define STAY_USEC (20 * NM_USEC_PER_MSEC)
-
 struct connection {
-    struct nm_shuffle_idle_entry idle;
-    struct nm_shuffle_task task;
+    struct nm_shuffle_turns turns;
     struct nm_spark_service *service;
-    int fd;
     unsigned slot;
     bool is_answering; /* an answer is being sent, or waits for its share */
     bool is_closing;   /* the last answer is being sent */
@@ -32,17 +26,18 @@ struct connection {
     struct nm_spark_receiver receiver;
 };
 
-static struct connection *of_entry(struct nm_shuffle_idle_entry *entry)
+static struct connection *of_turns(struct nm_shuffle_turns *t)
 {
-    return NM_CONTAINER_OF(entry, struct connection, idle);
+    return NM_CONTAINER_OF(t, struct connection, turns);
 }
 
-/* Ends a connection, which is neither in the loop nor in the pool. */
-static void end(struct connection *c)
+void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
 {
+    struct connection *c = of_turns(t);
     struct nm_shuffle_connections *connections = c->service->connections;
     unsigned slot = c->slot;
 
+    (void)result;
     atomic_fetch_sub(&c->service->count.streams, c->session.streams.n);
     nm_spark_session_done(&c->session);
     nm_spark_sender_done(&c->sender);
@@ -51,20 +46,6 @@ static void end(struct connection *c)
     free(c);
     /* from here on, a thread that waits for the end of the last connection may free all other data */
     nm_shuffle_connections_leave(connections, slot);
-}
-
-/* Returns the connection to the loop. Another thread may serve or end it from then on. */
-static int wait_in_loop(struct connection *c, const struct nm_shuffle_wait *wait)
-{
-    int r;
-
-    static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT, "poll() and epoll have the same events");
-    c->idle.events = (uint32_t)wait->events;
-    c->idle.deadline_usec = wait->until_usec;
-    r = nm_shuffle_idle_add(c->service->idle, &c->idle);
-    if (r < 0)
-        end(c);
-    return r;
 }
 
 /* ---- in a thread of the pool -------------------------------------------------------------- */
@@ -135,9 +116,9 @@ static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
     return r < 0 ? r : NM_SHUFFLE_E_WAIT;
 }
 
-/* Answers the frames that have arrived. Returns NM_SHUFFLE_E_WAIT with *ret_wait, NM_SHUFFLE_E_TURN or -errno. */
-static int answer_frames(struct connection *c, struct nm_shuffle_wait *ret_wait)
+int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wait *ret_wait)
 {
+    struct connection *c = of_turns(t);
     const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
     int r = 0;
 
@@ -156,44 +137,6 @@ static int answer_frames(struct connection *c, struct nm_shuffle_wait *ret_wait)
     if (r < 0 || (r == NM_SHUFFLE_E_WAIT && ret_wait->events == 0))
         (void)nm_spark_sender_flush(&c->sender, false);
     return r;
-}
-
-/* Waits, or passes the connection to the loop. Returns whether this thread still has the connection, and the result of
- * the wait. */
-static bool stays(struct connection *c, const struct nm_shuffle_wait *wait, int *ret_result)
-{
-    const bool is_short = wait->events != 0 || wait->until_usec <= nm_now_usec() + STAY_USEC;
-
-    *ret_result = -EAGAIN;
-    if (is_short && nm_shuffle_pool_has_room(c->service->pool))
-        *ret_result = nm_shuffle_wait_in_thread(c->fd, wait, STAY_USEC);
-    if (*ret_result == -EAGAIN)
-        (void)wait_in_loop(c, wait);
-    return *ret_result != -EAGAIN;
-}
-
-static void submit(struct connection *c)
-{
-    if (nm_shuffle_pool_submit(c->service->pool, &c->task) < 0)
-        end(c);
-}
-
-void nm_spark_connection_serve(struct nm_shuffle_task *task)
-{
-    struct connection *c = NM_CONTAINER_OF(task, struct connection, task);
-    struct nm_shuffle_wait wait;
-    int r;
-
-    do {
-        r = answer_frames(c, &wait);
-        if (r == NM_SHUFFLE_E_WAIT && !stays(c, &wait, &r))
-            return;
-        if (r == NM_SHUFFLE_E_TURN && !nm_shuffle_pool_has_room(c->service->pool)) {
-            submit(c);
-            return;
-        }
-    } while (r == 0 || r == NM_SHUFFLE_E_TURN);
-    end(c);
 }
 
 /* ---- in the loop's thread ----------------------------------------------------------------- */
@@ -219,37 +162,29 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
         return r;
     }
     c->service = s;
-    c->fd = STEAL_FD(fd); /* the slot owns the descriptor from here on */
+    c->turns = (struct nm_shuffle_turns){.loop = s->loop, .idle.fd = STEAL_FD(fd)}; /* the slot owns it from here on */
     c->slot = slot;
     c->is_answering = c->is_closing = false;
     c->cipher = NULL;
     nm_spark_session_init(&c->session, s->applications, &s->auth);
-    nm_spark_sender_init(&c->sender, s, c->fd, c->session.application.id);
-    nm_spark_receiver_init(&c->receiver, s, c->fd);
-    c->idle = (struct nm_shuffle_idle_entry){.fd = c->fd};
+    nm_spark_sender_init(&c->sender, s, c->turns.idle.fd, c->session.application.id);
+    nm_spark_receiver_init(&c->receiver, s, c->turns.idle.fd);
     atomic_fetch_add(&s->count.connections, 1);
     first = (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec};
-    return wait_in_loop(STEAL_PTR(c), &first);
+    return nm_shuffle_turns_wait(&STEAL_PTR(c)->turns, &first);
 }
 
 /* A client that has closed its side does not get the rest of an answer. */
-void nm_spark_connection_ready(struct nm_shuffle_idle_entry *entry)
+void nm_spark_connection_ready(struct nm_shuffle_turns *t)
 {
-    struct connection *c = of_entry(entry);
-
-    if (entry->ready_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-        end(c);
+    if (t->idle.ready_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        nm_spark_connection_end(t, -ECONNRESET);
     else
-        submit(c);
+        nm_shuffle_turns_submit(t);
 }
 
 /* The receiver and the sender check their own deadlines, and the connection may have waited only for the time. */
-void nm_spark_connection_expired(struct nm_shuffle_idle_entry *entry)
+void nm_spark_connection_expired(struct nm_shuffle_turns *t)
 {
-    submit(of_entry(entry));
-}
-
-void nm_spark_connection_end(struct nm_shuffle_idle_entry *entry)
-{
-    end(of_entry(entry));
+    nm_shuffle_turns_submit(t);
 }

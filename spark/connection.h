@@ -14,11 +14,9 @@
  * Returns -EBUSY if there is no slot, -ECANCELED if the server stops, else -errno. */
 int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const char *host);
 
-/* Continues a connection that nm_shuffle_idle_ready() or nm_shuffle_idle_expired() has returned. */
-void nm_spark_connection_ready(struct nm_shuffle_idle_entry *entry);
-void nm_spark_connection_expired(struct nm_shuffle_idle_entry *entry);
-/* Ends a connection that nm_shuffle_idle_expired() has returned. */
-void nm_spark_connection_end(struct nm_shuffle_idle_entry *entry);
-
-/* The function of the pool. */
-void nm_spark_connection_serve(struct nm_shuffle_task *task);
+/* The functions of struct nm_shuffle_acceptor_ops. */
+void nm_spark_connection_ready(struct nm_shuffle_turns *t);
+void nm_spark_connection_expired(struct nm_shuffle_turns *t);
+/* Answers the frames that have arrived. */
+int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wait *ret_wait);
+void nm_spark_connection_end(struct nm_shuffle_turns *t, int result);

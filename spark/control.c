@@ -36,8 +36,9 @@ static int take_id(const json_t *o, char *ret, size_t size, char **ret_message)
                                          "application_1410901177871_0001", ret);
 }
 
-static int add(struct nm_spark_service *s, const json_t *o, char **ret_message)
+static int add(void *userdata, const json_t *o, char **ret_message)
 {
+    struct nm_spark_service *s = userdata;
     const char *hexadecimal = json_string_value(json_object_get(o, "secret"));
     const json_t *stored = json_object_get(o, "stored");
     struct nm_spark_application application = {};
@@ -61,8 +62,9 @@ static int add(struct nm_spark_service *s, const json_t *o, char **ret_message)
     return r;
 }
 
-static int take_out(struct nm_spark_service *s, const json_t *o, char **ret_message)
+static int take_out(void *userdata, const json_t *o, char **ret_message)
 {
+    struct nm_spark_service *s = userdata;
     char id[NM_SPARK_ID_SIZE];
     int r = take_id(o, id, sizeof id, ret_message);
 
@@ -73,8 +75,9 @@ static int take_out(struct nm_spark_service *s, const json_t *o, char **ret_mess
     return 0;
 }
 
-static char *reply_figures(struct nm_spark_service *s)
+static char *reply_figures(void *userdata)
 {
+    struct nm_spark_service *s = userdata;
     const struct nm_spark_counts n = nm_spark_applications_count(s->applications);
     const struct nm_spark_counters *c = &s->count;
 
@@ -88,27 +91,14 @@ static char *reply_figures(struct nm_spark_service *s)
                             atomic_load(&c->sent_bytes));
 }
 
-static int execute(void *userdata, const json_t *command, char **ret_reply, char **ret_message)
-{
-    struct nm_spark_service *s = userdata;
-    const json_t *what;
-
-    if ((what = json_object_get(command, "add")))
-        return add(s, what, ret_message);
-    if ((what = json_object_get(command, "remove")))
-        return take_out(s, what, ret_message);
-    if (!json_object_get(command, "count"))
-        return nm_fail(ret_message, -EINVAL, "the command must have one of add, remove and count");
-    *ret_reply = reply_figures(s);
-    return 0;
-}
+static const struct nm_shuffle_commands commands = {.add = add, .remove = take_out, .count = reply_figures};
 
 void nm_spark_control(struct nm_spark_service *s, const char *line, size_t size, char **ret_reply)
 {
-    nm_shuffle_command(execute, s, line, size, ret_reply);
+    nm_shuffle_command(&commands, s, line, size, ret_reply);
 }
 
 int nm_spark_control_run(struct nm_spark_service *s, FILE *in, FILE *out)
 {
-    return nm_shuffle_commands_run(execute, s, in, out);
+    return nm_shuffle_commands_run(&commands, s, in, out);
 }

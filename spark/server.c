@@ -23,8 +23,8 @@ static const struct nm_shuffle_acceptor_ops ops = {
     .begin = begin,
     .ready = nm_spark_connection_ready,
     .expired = nm_spark_connection_expired,
+    .answer = nm_spark_connection_answer,
     .end = nm_spark_connection_end,
-    .serve = nm_spark_connection_serve,
 };
 
 int nm_spark_server_new(struct nm_spark_service *s, const char *address, struct nm_spark_server **ret,
@@ -39,8 +39,7 @@ int nm_spark_server_new(struct nm_spark_service *s, const char *address, struct 
         return -ENOMEM;
     if ((r = nm_shuffle_acceptor_new(&params, &server->acceptor, ret_message)) < 0)
         return r;
-    s->idle = nm_shuffle_acceptor_idle(server->acceptor);
-    s->pool = nm_shuffle_acceptor_pool(server->acceptor);
+    s->loop = nm_shuffle_acceptor_loop(server->acceptor);
     if ((r = nm_shuffle_acceptor_start(server->acceptor)) < 0)
         return nm_fail(ret_message, r, "Can't start the server's thread: %s", strerror(-r));
     *ret = STEAL_PTR(server);

@@ -6,8 +6,7 @@
 #include <stdatomic.h>
 
 #include "shuffle/connections.h"
-#include "shuffle/idle.h"
-#include "shuffle/pool.h"
+#include "shuffle/turns.h"
 #include "spark/auth.h"
 
 /* Bytes of all frames that are being received, and the part of them that connections without an application may use.
@@ -29,8 +28,7 @@ struct nm_spark_service {
     struct nm_spark_applications *applications;
     struct nm_spark_auth_settings auth;
     struct nm_shuffle_connections *connections;
-    struct nm_shuffle_idle *idle;
-    struct nm_shuffle_pool *pool;
+    const struct nm_shuffle_loop *loop;
     atomic_uint_fast64_t received_bytes;
     struct nm_spark_counters count;
 };

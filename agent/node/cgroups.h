@@ -61,7 +61,7 @@ void nm_slice_check_drift(struct nm_manager *m);
 
 struct nm_helper *nm_helper_new(void); /* NULL: out of memory */
 struct nm_helper *nm_helper_free(struct nm_helper *h);
-bool nm_helper_is_attached(const struct nm_helper *h);
+bool nm_helper_is_attached(struct nm_helper *h, const char *name);
 /* Sets the helper's CPU weight again. The weight is computed from the capacity, so call this function when the capacity
  * changes. */
 void nm_helper_follow(struct nm_manager *m);

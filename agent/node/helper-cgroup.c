@@ -49,11 +49,6 @@ struct nm_helper *nm_helper_free(struct nm_helper *h)
     return NULL;
 }
 
-bool nm_helper_is_attached(const struct nm_helper *h)
-{
-    return h->all[0].cg;
-}
-
 /* Returns the helper with this name, or an unused place for it, or NULL. */
 static struct one *find(struct nm_helper *h, const char *name)
 {
@@ -61,6 +56,13 @@ static struct one *find(struct nm_helper *h, const char *name)
         if (!*h->all[i].name || nm_streq(h->all[i].name, name))
             return &h->all[i];
     return NULL;
+}
+
+bool nm_helper_is_attached(struct nm_helper *h, const char *name)
+{
+    const struct one *one = find(h, name);
+
+    return one && one->cg;
 }
 
 static struct nm_cgroup_limits limits_for(const struct nm_manager *m)

@@ -56,7 +56,7 @@ shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
 spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
 	%D%/test-spark-control %D%/test-spark-frame %D%/test-spark-message \
-	%D%/test-spark-sasl %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
+	%D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
@@ -131,7 +131,7 @@ comma = ,
 # the files; it is not built.
 fixture = $(eval $(2:%=%D%/test-%): $(1:%=%D%/%.o))
 EXTRA_LIBRARIES = %D%/libfixtures.a
-%C%_libfixtures_a_SOURCES = %D%/direct-fixture.c %D%/dirs-fixture.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
+%C%_libfixtures_a_SOURCES = %D%/aux-service-fixture.c %D%/direct-fixture.c %D%/dirs-fixture.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
 	%D%/health-fixture.c %D%/http-fixture.c %D%/persistent-cgroups.c %D%/launch-fixture.c %D%/launcher-fixture.c \
@@ -142,7 +142,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/spark-fixture.c \
 	%D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
 	%D%/tracker-fixture.c
-noinst_HEADERS += %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/described.h %D%/direct-fixture.h \
+noinst_HEADERS += %D%/aux-service-fixture.h %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/described.h %D%/direct-fixture.h \
 	%D%/dirs-fixture.h %D%/each-arena-size.h %D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/failure.h \
 	%D%/fake-launcher.h %D%/fake-libcgroup.h %D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h \
 	%D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h \
@@ -195,7 +195,8 @@ $(call fixture,reinit-fixture fake-launcher manager-fixture,yarn-execution-type 
 $(call fixture,sample-fixture,cgsample cgsample-kept pagewalk sampling-failures sampling-many)
 $(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
-$(call fixture,shuffle-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
+$(call fixture,shuffle-service-fixture aux-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
+$(call fixture,aux-service-fixture fail-files fail-nth,yarn-spark)
 $(call fixture,spark-fixture,spark-applications spark-auth spark-block-file spark-control spark-server spark-session)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
@@ -263,6 +264,7 @@ test_swap_reclaim_wraps = nm_cgroup_reclaim
 test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
 test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile
+test_spark_sender_wraps = clock_gettime
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
 

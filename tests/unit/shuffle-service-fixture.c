@@ -7,39 +7,23 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/writable.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/remove-tree.h"
 #include "tests/unit/shuffle-service-fixture.h"
 #include "util/fileio.h"
-
-char last_message[400];
-
-static void on_reported(int level, const char *sentence)
-{
-    (void)level;
-    assert_true(*sentence);
-    (void)snprintf(last_message, sizeof last_message, "%s", sentence);
-}
 
 int try_program(struct fixture *w, const char *program, char **ret_message)
 {
     const struct nm_yarn_shuffle_params params = {
         .event = w->event, .settings = w->settings, .program = program, .state_dir = w->state,
-        .report_cb = on_reported};
+        .report_cb = aux_service_report};
 
     return nm_yarn_shuffle_new(&params, &w->shuffle, ret_message);
 }
@@ -57,35 +41,18 @@ void start_service(struct fixture *w)
         fail_msg("%s", message ?: "no message");
 }
 
-struct nm_yarn_settings *read_settings(const char *root, unsigned port)
+struct nm_yarn_settings *read_settings(const struct fixture *w, unsigned port)
 {
-    struct nm_yarn_settings *s;
-    struct nm_yarn_conf *c;
-    char text[600];
+    char properties[200];
 
-    (void)snprintf(text, sizeof text,
-                   "<configuration><property><name>yarn.nodemanager.local-dirs</name><value>%s,/no/such</value>"
-                   "</property><property><name>mapreduce.shuffle.port</name><value>%u</value></property>"
-                   "</configuration>", root, port);
-    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
-    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
-    assert_int_equal(nm_yarn_settings_read(c, NULL, NULL, &s, NULL), 0);
-    (void)nm_yarn_conf_free(c);
-    return s;
+    (void)snprintf(properties, sizeof properties, PROPERTY("mapreduce.shuffle.port", "%u"), port);
+    return aux_service_settings(w, properties);
 }
 
 int shuffle_service_set_up(void **state)
 {
-    struct fixture *w = calloc(1, sizeof *w);
+    struct fixture *w = aux_service_fixture_new(PROPERTY("mapreduce.shuffle.port", "0"));
 
-    assert_non_null(w);
-    (void)strcpy(w->root, "/tmp/nmd-test-yshuffle.XXXXXX");
-    assert_non_null(mkdtemp(w->root));
-    assert_int_equal(chmod(w->root, 0755), 0);
-    (void)snprintf(w->state, sizeof w->state, "%s/state", w->root);
-    assert_true(sd_event_new(&w->event) >= 0);
-    w->user = strdup(getpwuid(geteuid())->pw_name);
-    w->settings = read_settings(w->root, 0);
     start_service(w);
     *state = w;
     return 0;
@@ -96,11 +63,7 @@ int shuffle_service_tear_down(void **state)
     struct fixture *w = *state;
 
     (void)nm_yarn_shuffle_free(w->shuffle);
-    (void)nm_yarn_settings_free(w->settings);
-    (void)sd_event_unref(w->event);
-    (void)remove_tree(w->root);
-    free(w->user);
-    free(w);
+    aux_service_fixture_free(w);
     return 0;
 }
 
@@ -162,24 +125,4 @@ int add_job_of(struct fixture *w, const char *application, const char *user, con
 int add_job(struct fixture *w, const char *user, const char *key)
 {
     return add_job_of(w, APPLICATION, user, key);
-}
-
-pid_t find_child(void)
-{
-    _cleanup_closedir_ DIR *dir = opendir("/proc");
-    const struct dirent *d;
-    pid_t found = 0;
-
-    while ((d = readdir(dir))) {
-        char path[300], text[600];
-        const char *behind;
-        int parent = 0;
-
-        (void)snprintf(path, sizeof path, "/proc/%s/stat", d->d_name);
-        if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0 || !(behind = strrchr(text, ')')))
-            continue;
-        if (sscanf(behind, ") %*c %d", &parent) == 1 && parent == getpid())
-            found = atoi(d->d_name);
-    }
-    return found;
 }

@@ -3,31 +3,14 @@
 
 /* The real nm-shuffle, started as nmd starts it. Its answers show which jobs it knows. Include it after cmocka.h. */
 
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "tests/unit/run-until.h"
+#include "tests/unit/aux-service-fixture.h"
 #include "yarn/launch/shuffle-service.h"
 
-#define SECONDS 20
-#define APPLICATION "application_1700000000000_0001"
 #define KEY "12345678"
-
-struct fixture {
-    char root[40], state[60];
-    sd_event *event;
-    struct nm_yarn_settings *settings;
-    struct nm_yarn_shuffle *shuffle;
-    char *user;
-};
-
-extern char last_message[400];
 
 /* nm-shuffle answers 500 for a missing output of a known job, and 401 for an unknown job. */
 #define KNOWN 500
 #define UNKNOWN 401
-
-#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
 int shuffle_service_set_up(void **state);
 
@@ -40,7 +23,7 @@ int try_service(struct fixture *w, char **ret_message);
 void start_service(struct fixture *w);
 
 /* Reads settings with this port of the shuffle. */
-struct nm_yarn_settings *read_settings(const char *root, unsigned port);
+struct nm_yarn_settings *read_settings(const struct fixture *w, unsigned port);
 
 uint16_t port_of(const struct fixture *w);
 
@@ -52,6 +35,3 @@ int request_status(const struct fixture *w, const char *key);
 int add_job_of(struct fixture *w, const char *application, const char *user, const char *key);
 
 int add_job(struct fixture *w, const char *user, const char *key);
-
-/* Returns the nm-shuffle that this process has started. A zombie counts as well. */
-pid_t find_child(void);

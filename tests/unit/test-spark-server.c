@@ -323,22 +323,37 @@ static void test_a_large_block_is_sent(void **state)
     nm_close(fd);
 }
 
-static void test_a_file_that_becomes_shorter_ends_the_connection(void **state)
+/* Registers an executor, and receives the first bytes of a large block. Returns the connection. */
+static int begin_large_block(void)
 {
-    uint8_t *block = malloc(LARGE_BYTES);
     int fd = dial();
 
-    (void)state;
-    assert_non_null(block);
     make_large(LARGE_BYTES);
     register_executor(fd);
     request_chunks(fd, open_blocks(fd, 1), 0, 1);
     (void)receive_frame(fd, 1, 12);
-    assert_int_equal(truncate(spark_fixture_path(&fixture, "shuffle_0_0_0.data"), 1000), 0);
+    return fd;
+}
+
+/* Asserts that the rest of the block is not sent, and closes the connection. */
+static void assert_cut_off(int fd)
+{
+    uint8_t *block = malloc(LARGE_BYTES);
+
+    assert_non_null(block);
     assert_true(receive(fd, block, LARGE_BYTES) < LARGE_BYTES);
     assert_true(has_closed(fd));
     free(block);
     nm_close(fd);
+}
+
+static void test_a_file_that_becomes_shorter_ends_the_connection(void **state)
+{
+    int fd = begin_large_block();
+
+    (void)state;
+    assert_int_equal(truncate(spark_fixture_path(&fixture, "shuffle_0_0_0.data"), 1000), 0);
+    assert_cut_off(fd);
 }
 
 static void test_a_client_that_vanishes_leaves_nothing(void **state)
@@ -436,30 +451,18 @@ static void test_one_host_has_a_part_of_the_connections(void **state)
 
 static void test_an_application_that_ends_loses_its_connections(void **state)
 {
-    uint8_t *block = malloc(LARGE_BYTES);
-    int fd = dial();
+    int fd = begin_large_block();
 
     (void)state;
-    assert_non_null(block);
-    make_large(LARGE_BYTES);
-    register_executor(fd);
-    request_chunks(fd, open_blocks(fd, 1), 0, 1);
-    (void)receive_frame(fd, 1, 12);
     assert_int_equal(nm_spark_applications_remove(service.applications, SPARK_APP), 0);
-    assert_true(receive(fd, block, LARGE_BYTES) < LARGE_BYTES);
-    free(block);
-    nm_close(fd);
+    assert_cut_off(fd);
 }
 
 static void test_the_server_stops_with_open_connections(void **state)
 {
-    int idle = dial(), busy = dial();
+    int idle = dial(), busy = begin_large_block();
 
     (void)state;
-    make_large(LARGE_BYTES);
-    register_executor(busy);
-    request_chunks(busy, open_blocks(busy, 1), 0, 1);
-    (void)receive_frame(busy, 1, 12);
     server = nm_spark_server_free(server);
     assert_true(has_closed(idle));
     nm_close(idle);

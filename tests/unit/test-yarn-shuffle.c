@@ -134,7 +134,7 @@ static void test_the_page_cache_is_kept_on_request(void **state)
 static void test_a_port_of_the_shuffle_that_is_in_use_is_reported(void **state)
 {
     struct fixture *w = *state;
-    struct nm_yarn_settings *other = read_settings(w->root, port_of(w)), *own = w->settings;
+    struct nm_yarn_settings *other = read_settings(w, port_of(w)), *own = w->settings;
     struct nm_yarn_shuffle *first = w->shuffle;
     char *message = NULL;
 

@@ -8,40 +8,24 @@
 #include <stdint.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
 
-#include "tests/unit/remove-tree.h"
+#include "tests/unit/aux-service-fixture.h"
+#include "tests/unit/fail-nth.h"
 #include "util/fileio.h"
+#include "yarn/launch/aux-server.h"
 #include "yarn/launch/spark-service.h"
-
-#define APPLICATION "application_1700000000000_0001"
-
-struct fixture {
-    char root[64], state[96];
-    sd_event *event;
-    struct nm_yarn_settings *settings;
-    struct nm_yarn_spark *spark;
-    char *user;
-};
-
-static char last_message[400];
-
-static void on_reported(int level, const char *sentence)
-{
-    (void)level;
-    (void)snprintf(last_message, sizeof last_message, "%s", sentence);
-}
 
 static int try_program(struct fixture *w, const char *program, char **ret_message)
 {
     const struct nm_yarn_spark_params params = {
         .event = w->event, .settings = w->settings, .program = program, .state_dir = w->state,
-        .report_cb = on_reported};
+        .report_cb = aux_service_report};
 
     return nm_yarn_spark_new(&params, &w->spark, ret_message);
 }
@@ -54,35 +38,12 @@ static void start_service(struct fixture *w)
         fail_msg("%s", message ?: "no message");
 }
 
-static struct nm_yarn_settings *read_settings(const char *root)
-{
-    struct nm_yarn_settings *s;
-    struct nm_yarn_conf *c;
-    char text[600];
-
-    (void)snprintf(text, sizeof text,
-                   "<configuration><property><name>yarn.nodemanager.local-dirs</name><value>%s</value></property>"
-                   "<property><name>spark.shuffle.service.port</name><value>0</value></property>"
-                   "<property><name>spark.authenticate</name><value>true</value></property></configuration>", root);
-    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
-    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
-    assert_int_equal(nm_yarn_settings_read(c, NULL, NULL, &s, NULL), 0);
-    (void)nm_yarn_conf_free(c);
-    return s;
-}
-
 static int set_up(void **state)
 {
-    struct fixture *w = calloc(1, sizeof *w);
+    struct fixture *w = aux_service_fixture_new(PROPERTY("spark.shuffle.service.port", "0")
+                                                PROPERTY("spark.authenticate", "true")
+                                                PROPERTY("yarn.nodemanager.aux-services", "spark_shuffle"));
 
-    assert_non_null(w);
-    (void)strcpy(w->root, "/tmp/nmd-test-yspark.XXXXXX");
-    assert_non_null(mkdtemp(w->root));
-    assert_int_equal(chmod(w->root, 0755), 0);
-    (void)snprintf(w->state, sizeof w->state, "%s/state", w->root);
-    assert_true(sd_event_new(&w->event) >= 0);
-    w->user = strdup(getpwuid(geteuid())->pw_name);
-    w->settings = read_settings(w->root);
     start_service(w);
     *state = w;
     return 0;
@@ -93,11 +54,7 @@ static int tear_down(void **state)
     struct fixture *w = *state;
 
     (void)nm_yarn_spark_free(w->spark);
-    (void)nm_yarn_settings_free(w->settings);
-    (void)sd_event_unref(w->event);
-    (void)remove_tree(w->root);
-    free(w->user);
-    free(w);
+    aux_service_fixture_free(w);
     return 0;
 }
 
@@ -188,6 +145,107 @@ static void test_the_end_of_an_application_removes_its_executors(void **state)
     nm_yarn_spark_end_application(w->spark, APPLICATION);
 }
 
+/* What the process counts is reported when it has answered a request for figures. */
+static void test_the_state_of_the_process_is_reported(void **state)
+{
+    struct nm_yarn_shuffle_figures figures;
+    struct fixture *w = *state;
+    const pid_t pid = find_child();
+    struct nm_yarn_aux_state t;
+    uint64_t since_usec;
+    uint16_t port;
+
+    assert_string_equal(nm_yarn_spark_name(w->spark), "spark_shuffle");
+    nm_yarn_spark_get_state(w->spark, &t);
+    assert_string_equal(t.program, "nm-spark-shuffle");
+    assert_true(t.is_up && t.port > 0);
+    assert_int_equal(t.restarts, 0);
+    assert_string_equal(t.trouble, "");
+    since_usec = t.since_realtime_usec;
+    port = t.port;
+    assert_int_equal(add(w, "ab"), 0);
+    assert_int_equal(nm_yarn_spark_count(w->spark), 1);
+    nm_yarn_spark_get_figures(w->spark, &figures);
+    assert_int_equal(figures.executors + figures.streams + figures.slow + figures.refused, 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    RUN_UNTIL(w, (nm_yarn_spark_get_state(w->spark, &t), !t.is_up));
+    assert_string_equal(t.trouble, "nm-spark-shuffle was killed by signal 9");
+    assert_string_equal(last_message, "nm-spark-shuffle was killed by signal 9; restarting it");
+    assert_true(t.since_realtime_usec > since_usec);
+    RUN_UNTIL(w, (nm_yarn_spark_get_state(w->spark, &t), t.is_up));
+    assert_int_equal(t.restarts, 1);
+    assert_int_equal(t.port, port);
+    assert_non_null(strstr(last_message, "nm-spark-shuffle listens at port "));
+    nm_yarn_spark_end_application(w->spark, APPLICATION);
+    assert_int_equal(nm_yarn_spark_count(w->spark), 0);
+}
+
+/* ---- calls that fail --------------------------------------------------------------------------- */
+
+static void start_with_failures(void *userdata)
+{
+    struct fixture *w = userdata;
+    char *message = NULL;
+    int r = try_program(w, "./nm-spark-shuffle", &message);
+    unsigned kinds = fail_pause();
+
+    if (r < 0) {
+        assert_null(w->spark);
+        assert_true(!message || *message);
+    } else {
+        w->spark = nm_yarn_spark_free(w->spark);
+    }
+    assert_int_equal(find_child(), 0);
+    free(message);
+    fail_resume(kinds);
+}
+
+/* A start either succeeds completely or fails. A later start knows all applications. */
+static void test_a_failed_start_loses_no_application(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_int_equal(add(w, "ab"), 0);
+    w->spark = nm_yarn_spark_free(w->spark);
+    assert_true(fail_each_of(FAIL_MEMORY, start_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_PROCESS | FAIL_EVENT, start_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, start_with_failures, w) > 5);
+    start_service(w);
+    assert_int_equal(nm_yarn_spark_count(w->spark), 1);
+    assert_non_null(strstr(saved(w), "\"key\":\"6162\""));
+}
+
+static void add_with_failures(void *userdata)
+{
+    static const char data[] = "{\"secret\":\"ab\",\"spark.yarn.shuffle.server.recovery.disabled\":false}";
+    struct fixture *w = userdata;
+    int r = add(w, data);
+    unsigned kinds = fail_pause();
+
+    if (r < 0) {
+        assert_int_equal(r, -ENOMEM);
+        assert_int_equal(add(w, data), 0); /* as for the next container of the application */
+    }
+    assert_int_equal(nm_yarn_spark_count(w->spark), 1);
+    fail_resume(kinds);
+    nm_yarn_spark_end_application(w->spark, APPLICATION);
+    kinds = fail_pause();
+    assert_int_equal(nm_yarn_spark_count(w->spark), 0);
+    /* makes a new object, since restarts are delayed after the process has ended several times */
+    w->spark = nm_yarn_spark_free(w->spark);
+    start_service(w);
+    fail_resume(kinds);
+}
+
+/* Whatever call fails, an application that is accepted is known, with its whole secret, and an ended one is not. */
+static void test_accepted_applications_are_known_whatever_call_fails(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_true(fail_each_of(FAIL_MEMORY, add_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, w) > 2);
+}
+
 static void test_a_missing_program_is_reported(void **state)
 {
     struct fixture *w = *state;
@@ -211,6 +269,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_data_may_be_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_data_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_end_of_an_application_removes_its_executors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_state_of_the_process_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_start_loses_no_application, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_accepted_applications_are_known_whatever_call_fails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_program_is_reported, set_up, tear_down),
     };
 

@@ -43,7 +43,7 @@ static void assert_reported(const char *part)
 
 static bool has_helper(const struct tracker_fixture *w)
 {
-    return tracker_helper(w) > 0 && nm_helper_is_attached(w->node->m->helper);
+    return tracker_helper(w) > 0 && nm_helper_is_attached(w->node->m->helper, "shuffle");
 }
 
 static bool helper_is_refused(const struct tracker_fixture *w)

@@ -129,6 +129,7 @@ static void on_refused(const char *error, void *userdata)
 {
     struct nm_yarn_aux_server *s = userdata;
 
+    s->is_counting = false; /* it may have been the request for figures, for lack of memory */
     log_message(s, LOG_WARNING, "%s refused its input: %s", s->params.name, error);
 }
 
@@ -309,7 +310,9 @@ static void read_port(struct nm_yarn_aux_server *s)
         s->port = (uint16_t)port;
 }
 
-int nm_yarn_aux_server_begin(struct nm_yarn_aux_server *s, char **ret_message)
+/* Starts the process and waits until it is listening. This must happen before the first container starts, because the
+ * answers to start requests contain the port. */
+static int begin(struct nm_yarn_aux_server *s, char **ret_message)
 {
     const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};
     const uint64_t end_usec = nm_now_usec() + BEGIN_USEC;
@@ -338,8 +341,7 @@ static int refuse_program(const char *program, int r, char **ret_message)
     return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
 }
 
-int nm_yarn_aux_server_new(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **ret,
-                           char **ret_message)
+static int make(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **ret, char **ret_message)
 {
     _cleanup_(nm_yarn_aux_server_freep) struct nm_yarn_aux_server *s = calloc(1, sizeof *s);
     int r;
@@ -365,6 +367,24 @@ int nm_yarn_aux_server_new(const struct nm_yarn_aux_server_params *params, struc
                     "guaranteed containers", params->name);
     *ret = STEAL_PTR(s);
     return 0;
+}
+
+int nm_yarn_aux_server_start(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **server,
+                             char **ret_message)
+{
+    int r = make(params, server, ret_message);
+
+    if (r == 0 && (r = begin(*server, ret_message)) < 0)
+        *server = nm_yarn_aux_server_free(*server);
+    return r;
+}
+
+/* Even bad directories are listed, because their disks may recover. */
+void nm_yarn_aux_add_local_dirs(const struct nm_yarn_settings *settings, const char **options, size_t n)
+{
+    for (size_t i = 0; i < NM_YARN_AUX_LOCAL_DIRS_MAX && settings->local_dirs[i] && n < NM_YARN_AUX_OPTIONS_MAX; i++)
+        options[n++] = settings->local_dirs[i];
+    options[n] = NULL;
 }
 
 struct nm_yarn_aux_server *nm_yarn_aux_server_free(struct nm_yarn_aux_server *s)

@@ -7,6 +7,7 @@
  */
 
 #include "agent/upstream.h"
+#include "yarn/conf/settings.h"
 #include "yarn/launch/shuffle-process.h"
 
 struct nm_yarn_aux_server;
@@ -29,13 +30,15 @@ struct nm_yarn_aux_server_params {
 
 #define NM_YARN_AUX_OPTIONS_MAX 80u
 
-/* Creates the server without starting its process. The strings must outlive it. *ret_message: the reason for a failure,
- * or NULL. */
-int nm_yarn_aux_server_new(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **ret,
-                           char **ret_message);
-/* Starts the process and waits until it is listening. This must happen before the first container starts, because the
- * answers to start requests contain the port. */
-int nm_yarn_aux_server_begin(struct nm_yarn_aux_server *s, char **ret_message);
+#define NM_YARN_AUX_LOCAL_DIRS_MAX 64u
+/* Adds the local directories of the node behind the first n options, and NULL. */
+void nm_yarn_aux_add_local_dirs(const struct nm_yarn_settings *settings, const char **options, size_t n);
+
+/* Creates the server in *server, and starts its process. When the function returns 0, the process is listening.
+ * *server is set when listening() is called for the first time, and NULL after a failure. The strings of params must
+ * outlive the server. *ret_message: the reason for a failure, or NULL. */
+int nm_yarn_aux_server_start(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **server,
+                             char **ret_message);
 struct nm_yarn_aux_server *nm_yarn_aux_server_free(struct nm_yarn_aux_server *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_aux_server *, nm_yarn_aux_server_free)
 

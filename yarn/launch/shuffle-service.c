@@ -13,7 +13,6 @@
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
-#define DIRS_MAX 64
 #define MOST_CONNECTIONS 8192
 #define KEY_MAX 64 /* nm-shuffle's limit for a key in bytes (shuffle/jobs.h) */
 
@@ -141,8 +140,7 @@ static void make_options(struct nm_yarn_shuffle *s)
     s->options[n++] = s->connections;
     if (!settings->shuffle_drops_cache)
         s->options[n++] = "--keep-page-cache";
-    for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
-        s->options[n++] = settings->local_dirs[i]; /* even bad directories, because their disks may recover */
+    nm_yarn_aux_add_local_dirs(settings, s->options, n);
 }
 
 static int make_server(struct nm_yarn_shuffle *s, char **ret_message)
@@ -162,9 +160,8 @@ static int make_server(struct nm_yarn_shuffle *s, char **ret_message)
         .listening = on_listening,
         .userdata = s,
     };
-    int r = nm_yarn_aux_server_new(&params, &s->server, ret_message);
 
-    return r < 0 ? r : nm_yarn_aux_server_begin(s->server, ret_message);
+    return nm_yarn_aux_server_start(&params, &s->server, ret_message);
 }
 
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message)

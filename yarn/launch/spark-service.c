@@ -17,7 +17,6 @@
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
-#define DIRS_MAX 64
 /* An executor keeps one connection to each node, and one application may have three eighths of all connections. */
 #define CONNECTIONS_MAX 8192u
 #define LINE_SIZE 1024
@@ -195,8 +194,7 @@ static void make_options(struct nm_yarn_spark *s)
         s->options[n++] = "--no-sasl";
     if (spark->must_encrypt)
         s->options[n++] = "--sasl-encrypt";
-    for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
-        s->options[n++] = settings->local_dirs[i]; /* even bad directories, because their disks may recover */
+    nm_yarn_aux_add_local_dirs(settings, s->options, n);
 }
 
 static int make_server(struct nm_yarn_spark *s, char **ret_message)
@@ -216,9 +214,8 @@ static int make_server(struct nm_yarn_spark *s, char **ret_message)
         .listening = on_listening,
         .userdata = s,
     };
-    int r = nm_yarn_aux_server_new(&params, &s->server, ret_message);
 
-    return r < 0 ? r : nm_yarn_aux_server_begin(s->server, ret_message);
+    return nm_yarn_aux_server_start(&params, &s->server, ret_message);
 }
 
 int nm_yarn_spark_new(const struct nm_yarn_spark_params *params, struct nm_yarn_spark **ret, char **ret_message)
