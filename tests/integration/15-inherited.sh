@@ -5,7 +5,8 @@
 #
 # A parent with hostile process attributes starts nmd. Only the attributes that are meant to be inherited reach nmd, its helpers
 # and its containers. Each row of the table in util/inherited.c (also in nmd(8)) is checked in these processes: nmd, the health
-# script, nm-shim, nm-localizer, nm-shuffle, a command of root and a command of an ordinary user. A row without a check fails.
+# script, nm-shim, nm-localizer, nm-shuffle, nm-spark-shuffle, a command of root and a command of an ordinary user. A row without a
+# check fails.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -101,15 +102,15 @@ nmd_configure <<-CONF
 	period = 1s
 	timeout = 10s
 	CONF
-# nmd starts its helpers although the cluster can't be reached. nm-shuffle runs as long as nmd. nm-localizer removes the files
-# that another NodeManager has left in nmd's directories.
+# nmd starts its helpers although the cluster can't be reached. nm-shuffle and nm-spark-shuffle run as long as nmd. nm-localizer
+# removes the files that another NodeManager has left in nmd's directories.
 locals=("$dir"/local{1..4})
 mkdir -p "$dir/conf" "${locals[@]/%//usercache}" "$dir/cluster-logs"
 for each in "${locals[@]}"; do (cd "$each/usercache" && seq 2000 | xargs -n 1000 mkdir); done
 printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name><value>%s</value></property>' \
     yarn.resourcemanager.hostname 127.0.0.1 yarn.nodemanager.hostname 127.0.0.1 yarn.nodemanager.address 127.0.0.1:0 \
     yarn.nodemanager.webapp.address 127.0.0.1:0 yarn.nodemanager.resource.memory-mb 700 \
-    yarn.nodemanager.aux-services mapreduce_shuffle mapreduce.shuffle.port 0 \
+    yarn.nodemanager.aux-services mapreduce_shuffle,spark_shuffle mapreduce.shuffle.port 0 spark.shuffle.service.port 0 \
     yarn.nodemanager.local-dirs "$(IFS=,; echo "${locals[*]}")" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
 cat >"$dir/catch.py" <<'PYTHON'
 import os, signal, subprocess, sys, time
@@ -170,10 +171,14 @@ wait_until 5 in_state sleeper RUNNING
 /usr/bin/python3 "$shared/inherited.py" --of "$nmd_pid" | sed '/^interval timers: /,$d' >"$dir/nmd.facts"
 check "nm-localizer ran" wait "$catcher"
 for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
-    [ "$(<"/proc/$pid/comm")" = nm-shuffle ] || continue
-    shuffle=$pid
-    shuffle_user=$(stat -c %U "/proc/$pid")
-    /usr/bin/python3 "$shared/inherited.py" --of "$pid" >"$dir/shuffle.facts"
+    case $(<"/proc/$pid/comm") in
+    nm-shuffle)
+        shuffle=$pid
+        shuffle_user=$(stat -c %U "/proc/$pid")
+        /usr/bin/python3 "$shared/inherited.py" --of "$pid" >"$dir/shuffle.facts"
+        ;;
+    nm-spark-shuffl) /usr/bin/python3 "$shared/inherited.py" --of "$pid" >"$dir/spark.facts" ;; # the kernel keeps 15 characters
+    esac
 done
 check "nmd soon sets the health script's priority to the default instead of nmd's own" wait_until 15 health_is_ordinary
 
@@ -191,11 +196,11 @@ wait_until 10 sleep_past "$((started_sec + 3))"
     [ "$(fact health orphan)" = "$nmd_pid" ] || echo "subreaper: no"
 } >>"$dir/nmd.facts"
 asked=$([ "$(uname -m)" = x86_64 ] && echo yes) # read with ptrace(2)
-keyrings=$(sed -sn 's/^session keyring: //p' "$dir"/{health,root,nobody,localizer,shuffle}.facts | sort -u | wc -l)
+keyrings=$(sed -sn 's/^session keyring: //p' "$dir"/{health,root,nobody,localizer,shuffle,spark}.facts | sort -u | wc -l)
 [ -z "$asked" ] || is "nm-shim has nmd's session keyring" "$(fact shim "session keyring")" "$(fact health "session keyring")"
 [ "$keyring" = -1 ] || sed -i "/^session keyring: /{s/: $keyring\$/: its parent's/; s/: [0-9]*\$/: new/}" "$dir"/*.facts
 [ "$keyring" = -1 ] || is "commands and helpers share no session keyring with each other or with nmd" "$keyrings" \
-    "$([ -n "$asked" ] && echo 5 || echo 3)"
+    "$([ -n "$asked" ] && echo 6 || echo 3)"
 sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo no)/" "$dir/nobody.facts"
 
 # nmd keeps two attributes of its parent: the parent-death signal, and no_new_privs.
@@ -249,9 +254,10 @@ is "nmd keeps no_new_privs, which can't be cleared" "$privileges" 1
 # ---- the expected attributes of each process ----
 zero=0000000000000000
 declare -A wanted
-# Columns: NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE. "." stands for a value that can't be read on this machine.
+# Columns: NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE, which is also for nm-spark-shuffle. "." stands for a value
+# that can't be read on this machine.
 if_asked() { [ -n "$asked" ] && echo "$1" || echo .; }
-row() { wanted[$1]="$2|$3|$4|$5|$6|$7|$8"; }
+row() { wanted[$1]="$2|$3|$4|$5|$6|$7|$8|$8"; }
 same() { row "$1" "$2" "$2" "$2" "$2" "$2" "$2" "$2"; }
 . "$dir/notes"
 new=$([ "$keyring" = -1 ] && echo -1 || echo new)
@@ -314,11 +320,11 @@ mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/
 at_least "the table of nmd(8) has rows" "${#names[@]}" 34
 for name in "${names[@]}"; do
     IFS='|' read -ra values <<<"${wanted[$name]-}"
-    is "$name: the suite has an expected value for each process" "${#values[@]}" 7
+    is "$name: the suite has an expected value for each process" "${#values[@]}" 8
     i=0
-    for who in nmd health shim root nobody localizer shuffle; do
+    for who in nmd health shim root nobody localizer shuffle spark; do
         case $who-${values[i]-} in
-        shim-. | localizer-. | shuffle-.) ;;
+        shim-. | localizer-. | shuffle-. | spark-.) ;;
         *) is "$name: $who" "$(fact "$who" "$name")" "${values[i]-a row of this suite}" ;;
         esac
         i=$((i + 1))

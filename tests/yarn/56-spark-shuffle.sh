@@ -3,7 +3,8 @@
 # deadline: 900
 #
 # Spark's shuffle service on a node of nmd: executors register, and their shuffle files are read after they were released. The
-# service and nmd are killed in between. The jobs run without authentication, with SASL, and with Spark's own handshake.
+# service and nmd are killed in between. The service has another name than Spark's default, and its own file of properties. The jobs
+# run without authentication, with SASL, and with Spark's own handshake.
 jobs_of=(spark)
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
@@ -14,11 +15,13 @@ jobs_fs=local node_mb=4096 job_deadline=300 spark_deadline=300
 spark_in=file://$shared/work
 # shellcheck disable=SC2154
 executors=$dir/nmd1/state/spark/executors
-port=7337
+port=7447 service=spark3_shuffle
 result() { cat "$shared/work/$1/part-00000"; } # NAME
 servers() { pgrep -P "${nmd_nodes[1]}" -x nm-spark-shuffl; }
 server_is_new() { [ -n "$(servers)" ] && [ "$(servers)" != "$1" ]; } # PID
 stored() { find "$executors" -name 'application_*' -printf '%f\n'; }
+has_pushed() { grep -q 'Shuffle merge enabled' "$dir/$1.log"; } # NAME
+has_shown_blocks() { [ "$(shown .blocks_sent)" -ge 5 ] && [ "$(shown .sent_bytes)" -gt 0 ]; }
 released() { grep -c map "$shared/work/$1.marks"; } # NAME: prints the number of maps that have run
 has_maps() { [ "$(released "$1")" = 6 ]; }          # NAME
 no_executors() { ! nmctl list --json | jq -r '.[].name' | grep -q executor; }
@@ -30,7 +33,8 @@ begin() { # NAME OPTION...
     local name=$1
     shift
     spark_job=spark-shuffle-job.py spark_begin "$name" spark.submit.deployMode=client spark.shuffle.service.enabled=true \
-        "spark.shuffle.service.port=$port" spark.dynamicAllocation.enabled=true spark.dynamicAllocation.executorIdleTimeout=1s \
+        "spark.shuffle.service.name=$service" "spark.shuffle.service.port=$port" spark.dynamicAllocation.enabled=true \
+        spark.dynamicAllocation.executorIdleTimeout=1s \
         spark.dynamicAllocation.schedulerBacklogTimeout=1s spark.dynamicAllocation.minExecutors=0 \
         spark.dynamicAllocation.maxExecutors=2 "$@" -- "$shared/work/$name.marks" "$shared/work/$name.go"
     wait_until 120 has_maps "$name"
@@ -50,7 +54,11 @@ proceed_over_the_network() { # NAME
 }
 is_forgotten() { [ -z "$(stored)" ]; }
 # Figures of the service are up to a minute old, and newer ones arrive soon after a request.
-figure() { curl -sSf "http://node01:7103/jmx?qry=Hadoop:service=NodeManager,name=sparkShuffleService" | jq ".beans[0].$1"; } # NAME
+figure() { curl -sSf "http://node01:7103/jmx?qry=Hadoop:service=NodeManager,name=spark3" | jq ".beans[0].$1"; } # NAME
+shown() { nmctl status --json | jq -r ".upstream.services[] | select(.name == \"$service\") | $1"; } # FILTER
+has_events() {
+    [ "$(nmctl events --json | grep -cE 'nm-spark-shuffle (was killed by signal 9; restarting|listens at port 7447 again)')" = 2 ]
+}
 has_sent() { [ "$(figure blockTransferRate_count)" -ge "$1" ]; } # BLOCKS
 
 over_the_network=spark.shuffle.readHostLocalDisk=false
@@ -62,7 +70,19 @@ without_authentication() {
     former=$(servers)
     kill -KILL "$former"
     check 'a killed service is started again' wait_until 20 server_is_new "$former"
+    check 'the end and the start of the service are events' wait_until 20 has_events || diag "$(nmctl events --json | tail)"
+    is 'nmctl status shows the service' "$(shown '"\(.program) \(.up) \(.port) \(.restarts) \(.applications)"')" \
+        "nm-spark-shuffle true $port 1 1"
     proceed_over_the_network plain
+    check 'nmctl status counts the blocks' wait_until 30 has_shown_blocks
+    curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
+    like 'the metrics have the restart' "$(grep "^nm_aux_service_restarts_total{service=\"$service\"}" "$dir/metrics")" ' 1$'
+    check 'the queries of services in the dashboard use existing metrics' \
+        "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" nm_aux_service
+    need 'a job with push-based shuffle shuffles its data' begin push "$over_the_network" spark.shuffle.push.enabled=true \
+        spark.serializer=org.apache.spark.serializer.KryoSerializer spark.shuffle.push.mergersMinStaticThreshold=1
+    proceed_over_the_network push
+    check 'push: the driver has asked executors to push blocks' has_pushed push || diag "$(tail -n 40 "$dir/push.log")"
     need 'another job shuffles its data' begin local-disk
     end_process "${nmd_nodes[1]}" KILL
     need 'nmd is killed, and starts again' start_node
@@ -79,9 +99,16 @@ with_authentication() { # NAME NODE-OPTION... -- JOB-OPTION...
     proceed_over_the_network "$name"
 }
 
-need 'a cluster can be configured' jobs_configure "yarn.nodemanager.aux-services=mapreduce_shuffle,spark_shuffle" \
-    yarn.nodemanager.aux-services.spark_shuffle.class=org.apache.spark.network.yarn.YarnShuffleService \
-    "spark.shuffle.service.port=$port"
+need 'a cluster can be configured' jobs_configure "yarn.nodemanager.aux-services=mapreduce_shuffle,$service" \
+    "yarn.nodemanager.aux-services.$service.class=org.apache.spark.network.yarn.YarnShuffleService"
+# shellcheck disable=SC2154
+cat >"$conf/spark-shuffle-site.xml" <<END
+<configuration>
+<property><name>spark.shuffle.service.port</name><value>$port</value></property>
+<property><name>spark.yarn.shuffle.service.metrics.namespace</name><value>spark3</value></property>
+<property><name>spark.shuffle.io.serverThreads</name><value>2</value></property>
+</configuration>
+END
 need 'a stock ResourceManager answers' rm_again
 need "the host's memory can be simulated" node_proc_start 16384 16
 need 'PySpark is available' spark_install
