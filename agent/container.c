@@ -79,6 +79,7 @@ void nm_container_drop_start(struct nm_container *c)
     v->n_samples = v->stall_permille = 0;
     v->measured = (struct nm_resources){0};
     v->stall = (struct nm_stall){0};
+    v->peak = (struct nm_peak){0};
     v->swapped_bytes = v->cpu_usage_usec = 0;
     c->shim_pid = 0;
     c->shim_start_ticks = c->cgroup_inode = 0;

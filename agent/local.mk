@@ -23,11 +23,13 @@ libnm_agent_a_SOURCES += \
 	%D%/policy/policy-admit.c \
 	%D%/policy/policy-check.c \
 	%D%/policy/policy-fit.c \
+	%D%/policy/policy-growth.c \
 	%D%/policy/policy-margin.c \
 	%D%/policy/policy-names.c \
 	%D%/policy/policy-pass.c \
 	%D%/policy/policy-preempt.c \
 	%D%/policy/policy-squeeze.c \
+	%D%/policy/policy-surges.c \
 	%D%/policy/policy-reclaim.c \
 	%D%/policy/policy-take.c \
 	%D%/policy/round.h \

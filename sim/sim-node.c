@@ -322,7 +322,8 @@ static bool is_refused(const struct nm_sim_node *w, const struct nm_policy_conta
     return nm_policy_check_request(&w->settings, w->views, w->n_live, v->type, &v->request, v->cpu_is_share, NULL) !=
                NM_REASON_NONE ||
            (v->type == NM_OPPORTUNISTIC &&
-            !nm_policy_queue_takes(w->policy, &w->settings, w->views, w->n_live, &v->request, w->now_usec));
+            !nm_policy_queue_takes(w->policy, &w->settings, w->views, w->n_live, &v->request, v->expected_usec,
+                                   w->now_usec));
 }
 
 static int arrive(struct nm_sim_node *w, struct nm_sim_container *c)

@@ -27,6 +27,8 @@ struct nm_live_container *nm_lists_live_of(const struct nm_container *c); /* NUL
 /* Returns the application's slot. Slot 0 is for containers without an application, and for new applications when all
  * slots are used. */
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);
+/* Returns the mean run time of the application's containers, or 0 if it is not known. */
+uint64_t nm_lists_mean_run(const struct nm_manager *m, const char *name);
 void nm_lists_report_unkillable(struct nm_manager *m); /* reports the number of unkillable containers to health */
 /* Removes an ended container with its row and its files. The result of the container must not be kept for an owner
  * (keep_result). */

@@ -24,6 +24,7 @@
 #define KEY_REASONS "counters-by-reason"
 #define KEY_POLICY "policy"
 #define KEY_MARGIN "policy-margin"
+#define KEY_SURGE_GAPS "policy-surge-gaps"
 #define KEY_DRAIN "drain"
 #define KEY_REMOVABLE "removable"
 
@@ -159,7 +160,31 @@ static void load_counters(struct nm_manager *m)
 
 #define N_KILLS NM_ARRAY_SIZE(((struct nm_policy_memory *)NULL)->kills_usec)
 
-/* Stores the margin apart from the other values, because an earlier nmd checks the number of words of those values. */
+/* Stores the times between surges, the newest first. */
+static void put_surge_gaps(struct nm_manager *m, const struct nm_policy_margin *margin)
+{
+    char text[12 * NM_SURGE_GAPS];
+    int n = 0;
+
+    for (size_t i = 0; i < NM_SURGE_GAPS; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%" PRIu32, i > 0 ? " " : "", margin->gap_sec[i]);
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_SURGE_GAPS, text));
+}
+
+static void load_surge_gaps(const struct nm_manager *m, struct nm_policy_margin *ret)
+{
+    char text[12 * NM_SURGE_GAPS];
+    uint64_t v[NM_SURGE_GAPS];
+
+    if (nm_store_get_value(m->store, KEY_SURGE_GAPS, text, sizeof text) < 0 ||
+        nm_parse_numbers(text, v, NM_SURGE_GAPS) != NM_SURGE_GAPS)
+        return;
+    for (size_t i = 0; i < NM_SURGE_GAPS; i++)
+        ret->gap_sec[i] = (uint32_t)NM_MIN(v[i], (uint64_t)UINT32_MAX);
+}
+
+/* Stores the margin apart from the other values, because an earlier nmd checks the number of words of those values. The
+ * times between surges are apart from the margin for the same reason. */
 static void put_margin(struct nm_manager *m, const struct nm_policy_margin *margin)
 {
     char text[96];
@@ -167,6 +192,7 @@ static void put_margin(struct nm_manager *m, const struct nm_policy_margin *marg
     (void)snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64, margin->until_usec,
                    margin->hold_usec, margin->peak_permille);
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_MARGIN, text));
+    put_surge_gaps(m, margin);
 }
 
 static void load_margin(const struct nm_manager *m, struct nm_policy_margin *ret)
@@ -176,7 +202,8 @@ static void load_margin(const struct nm_manager *m, struct nm_policy_margin *ret
 
     if (nm_store_get_value(m->store, KEY_MARGIN, text, sizeof text) >= 0 &&
         nm_parse_numbers(text, v, NM_ARRAY_SIZE(v)) == NM_ARRAY_SIZE(v))
-        *ret = (struct nm_policy_margin){v[0], v[1], v[2]};
+        *ret = (struct nm_policy_margin){.until_usec = v[0], .hold_usec = v[1], .peak_permille = v[2]};
+    load_surge_gaps(m, ret);
 }
 
 static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memory)

@@ -171,6 +171,14 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
     return slot;
 }
 
+uint64_t nm_lists_mean_run(const struct nm_manager *m, const char *name)
+{
+    for (size_t i = 0; i < m->apps.n; i++)
+        if (nm_streq(m->apps.all[i].name, name))
+            return m->apps.all[i].mean_run_usec;
+    return 0;
+}
+
 static int grow_live(struct nm_manager *m)
 {
     size_t n = m->lists->live_size ? m->lists->live_size * 2 : 32;

@@ -117,13 +117,17 @@ static const char *check_action(const struct nm_policy_settings *s,
     return "an action of an unknown type";
 }
 
-/* No rule may admit a container into the surge margin. */
-static const char *check_margin(const struct nm_policy_settings *s,
+/* No rule may admit a container into the surge margin, unless even a run that takes a third longer than expected ends
+ * before the surge. */
+static const char *check_margin(const struct nm_policy_settings *s, const struct nm_policy_input *in,
                                 const struct nm_policy_verdict *v, const struct nm_policy_action *a)
 {
     double after = (double)a->used.memory_bytes + (double)a->predicted.memory_bytes;
+    double end = (double)in->now_usec + (double)a->target->expected_usec * 4 / 3;
 
     if (v->margin_bytes == 0 || a->type != NM_ACTION_ADMIT || a->target->type == NM_GUARANTEED)
+        return NULL;
+    if (a->target->expected_usec > 0 && !a->target->exempt && end < (double)v->surge_usec + 1)
         return NULL;
     return after + (double)v->margin_bytes >
                    (double)s->capacity.memory_bytes * s->preemption_threshold.memory
@@ -151,7 +155,7 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
         const struct nm_policy_action *a = &v->actions[i];
         const char *broken = check_action(s, in, a);
 
-        broken = broken ? broken : check_margin(s, v, a);
+        broken = broken ? broken : check_margin(s, in, v, a);
         if (broken)
             return broken;
         if (a->type == NM_ACTION_SHED ||

@@ -25,12 +25,13 @@ static uint64_t use_after(const struct nm_round *r, const struct nm_policy_conta
     return set_aside ? nm_add_u64(after, nm_resources_get(set_aside, k)) : after;
 }
 
-/* Returns whether v fits with the surge margin still free below beta. Without a margin returns true. */
+/* Returns whether v ends before the next surge, or fits with the surge margin still free below beta. Without a margin
+ * returns true. */
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v)
 {
     uint64_t after = nm_add_u64(use_after(r, v, NM_MEMORY, NULL), r->margin);
 
-    return r->margin == 0 || after <= r->beta[NM_MEMORY];
+    return r->margin == 0 || after <= r->beta[NM_MEMORY] || nm_policy_ends_before_surge(r, v);
 }
 
 static bool fits_plain_in(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,

@@ -26,14 +26,10 @@
 
 #include "agent/policy/round.h"
 
-#define LOST_SHARE 0.07
 #define PACKED_LOST_SHARE 0.012 /* keeps the lost share below 2 % */
-#define COUNT_HALF_LIFE_USEC (7200.0 * NM_USEC_PER_SEC)
 #define MOST_FACTOR 4
 /* Surprises within this time of each other belong to one surge. */
 #define ONE_SURGE_USEC (120 * NM_USEC_PER_SEC)
-/* A surge lasts while guaranteed containers use their peak share less this tolerance. */
-#define NEARLY 0.06
 /* The share is meaningful only after opportunistic containers have used all of the node's CPUs for this long in total.
  * Otherwise the first kill of the day would count as half of all work. */
 #define LEAST_WORK_USEC (30 * NM_USEC_PER_SEC)
@@ -42,14 +38,13 @@ static void count_work(struct nm_round *r)
 {
     struct nm_margin *m = &r->p->margin;
     uint64_t now = r->in->now_usec;
-    double elapsed = (double)nm_sub_u64(now, m->counted_usec), left;
+    uint64_t elapsed = nm_sub_u64(now, m->counted_usec);
+    double left = nm_policy_remaining(elapsed);
 
     if (!r->has_new_sample || r->in->trigger != NM_TRIGGER_SAMPLE)
         return;
-    /* approximates an exponential decay, since a sampling interval is far shorter than the half-life */
-    left = elapsed < COUNT_HALF_LIFE_USEC ? 1 - elapsed / (COUNT_HALF_LIFE_USEC * 1.4427) : 0;
     if (m->counted_usec > 0) {
-        m->work_usec = m->work_usec * left + elapsed * (double)r->opportunistic_cpu / 1000;
+        m->work_usec = m->work_usec * left + (double)elapsed * (double)r->opportunistic_cpu / 1000;
         m->lost_usec *= left;
     }
     m->counted_usec = now;
@@ -74,12 +69,24 @@ static void extend_margin(struct nm_round *r)
         m->until_usec = until;
 }
 
-static uint64_t surge_margin_bytes(const struct nm_round *r)
+/* Computes the memory that must be free now, so that a surge does not need the memory of opportunistic containers. */
+static void sum_up_surge(struct nm_round *r)
 {
     uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
     uint64_t surge = nm_fraction_of(promised, (double)r->p->memory.margin.peak_permille / 1000);
 
-    return nm_add_u64(nm_sub_u64(surge, r->guaranteed_estimate), r->opportunistic_unused);
+    r->surge_growth = nm_sub_u64(surge, r->guaranteed_estimate);
+    for (uint32_t i = 0; i < r->in->n_views; i++) {
+        const struct nm_policy_container *v = r->in->views[i];
+
+        if (v->type != NM_OPPORTUNISTIC || !nm_policy_container_placed(v) || v->state == NM_KILLING)
+            continue;
+        if (nm_policy_ends_before_surge(r, v))
+            r->lent = nm_add_u64(r->lent, r->p->estimates[i].memory_bytes);
+        else
+            r->surge_growth = nm_add_u64(r->surge_growth, nm_policy_growth_expected(r, i));
+    }
+    r->margin = nm_sub_u64(r->surge_growth, r->lent);
 }
 
 /* Returns whether more than this share of the work is lost. */
@@ -113,14 +120,20 @@ void nm_policy_margin(struct nm_round *r)
     /* the values may be from a time when margin_usec was larger */
     m->hold_usec = NM_MIN(m->hold_usec, most);
     m->until_usec = NM_MIN(m->until_usec, nm_add_u64(r->in->now_usec, most));
-    if (r->in->now_usec >= m->until_usec)
+    if (r->in->now_usec >= m->until_usec) {
+        nm_policy_surges_forget(r);
         return;
+    }
     if (r->has_new_sample) {
         m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share * 1000));
-        if (share + NEARLY > (double)m->peak_permille / 1000)
+        nm_policy_surges_follow(r, share);
+        if (share + NM_SURGE_TOLERANCE > (double)m->peak_permille / 1000)
             extend_margin(r);
     }
-    r->margin = surge_margin_bytes(r);
+    nm_policy_growth_learn(r);
+    r->surge_usec = nm_policy_surges_next(r->p, r->in->now_usec);
+    sum_up_surge(r);
+    r->v->surge_usec = r->surge_usec;
     r->v->margin_bytes = r->margin;
     r->v->margin_until_usec = m->until_usec;
     r->v->margin_peak_permille = m->peak_permille;
@@ -137,10 +150,10 @@ void nm_policy_margin_surprise(struct nm_round *r)
     if ((!r->surprised && r->in->kernel_kills == 0) || !r->s->over_allocation || r->s->margin_usec == 0)
         return;
     r->p->margin.surprised_usec = now;
-    if (costs_more_than(r, LOST_SHARE))
+    if (costs_more_than(r, NM_LOST_SHARE))
         m->hold_usec = same ? NM_MAX(m->hold_usec, r->s->margin_usec)
                             : NM_MIN(NM_MAX(nm_mul_u64(m->hold_usec, 2), r->s->margin_usec), most);
-    else if (!same)
+    else if (!same && now >= m->until_usec)
         m->hold_usec = m->hold_usec / 2 < r->s->margin_usec ? 0 : m->hold_usec / 2;
     if (now >= m->until_usec)
         m->peak_permille = 0;

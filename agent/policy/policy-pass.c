@@ -22,17 +22,21 @@
 
 #include "agent/policy/round.h"
 
-/* Returns whether the head would fit if this much less memory were used and allocated. */
+/* Returns whether the head would fit if this much less memory were used and allocated. Of the used memory, this much is
+ * lent. */
 static bool fits_with_less(struct nm_round *r, const struct nm_policy_container *head,
                            const struct nm_resources *set_aside,
-                           uint64_t used, uint64_t allocated)
+                           uint64_t used, uint64_t lent, uint64_t allocated)
 {
     uint64_t used_now = r->used[NM_MEMORY], allocated_now = r->allocated[NM_OPPORTUNISTIC][NM_MEMORY];
+    uint64_t margin_now = r->margin;
     bool fits;
 
     r->used[NM_MEMORY] = nm_sub_u64(used_now, used);
     r->allocated[NM_OPPORTUNISTIC][NM_MEMORY] = nm_sub_u64(allocated_now, allocated);
+    r->margin = nm_sub_u64(r->surge_growth, nm_sub_u64(r->lent, lent));
     fits = nm_policy_fits(r, head, set_aside);
+    r->margin = margin_now;
     r->used[NM_MEMORY] = used_now;
     r->allocated[NM_OPPORTUNISTIC][NM_MEMORY] = allocated_now;
     return fits;
@@ -41,7 +45,7 @@ static bool fits_with_less(struct nm_round *r, const struct nm_policy_container 
 static bool fits_without_passers(struct nm_round *r, const struct nm_policy_container *head,
                                  const struct nm_resources *set_aside)
 {
-    uint64_t used = 0, allocated = 0;
+    uint64_t used = 0, lent = 0, allocated = 0;
     bool any = false;
 
     for (uint32_t i = 0; i < r->in->n_views; i++) {
@@ -50,10 +54,11 @@ static bool fits_without_passers(struct nm_round *r, const struct nm_policy_cont
         if (!nm_policy_has_passed(r, v, head))
             continue;
         used = nm_add_u64(used, r->p->estimates[i].memory_bytes);
+        lent = nm_add_u64(lent, nm_policy_ends_before_surge(r, v) ? r->p->estimates[i].memory_bytes : 0);
         allocated = nm_add_u64(allocated, v->request.memory_bytes);
         any = true;
     }
-    return any && fits_with_less(r, head, set_aside, used, allocated);
+    return any && fits_with_less(r, head, set_aside, used, lent, allocated);
 }
 
 bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource *ret_resource)

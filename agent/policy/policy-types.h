@@ -79,8 +79,15 @@ struct nm_stall {
     bool has_next_base;
 };
 
+/* The policy's notes on the memory of one opportunistic container, kept in its view (policy-growth.c). */
+struct nm_peak {
+    uint64_t bytes;     /* highest use since the policy began to learn from this container */
+    uint32_t n_classes; /* number of classes of ages that the container has entered */
+    bool known;
+};
+
 /* The policy's view of one live container (NEW .. KILLING). Before SCHEDULED only the container's promise counts. The
- * manager embeds the view and keeps it current. The policy only reads it, except for `stall`. */
+ * manager embeds the view and keeps it current. The policy only reads it, except for `stall` and `peak`. */
 struct nm_policy_container {
     uint64_t seq; /* arrival number, unique */
     enum nm_execution_type type;
@@ -117,6 +124,7 @@ struct nm_policy_container {
     bool stall_known; /* stall_permille is valid */
     uint32_t stall_permille; /* how long the container waited for CPUs, as a share of the last sampling interval */
     struct nm_stall stall;
+    struct nm_peak peak;
     uint64_t cpu_usage_usec;           /* CPU time since the start: the work that a kill would lose */
     uint64_t min_runtime_usec;
     uint64_t expected_usec;            /* expected run time; 0 if unknown */
@@ -299,6 +307,7 @@ struct nm_policy_verdict {
     uint64_t margin_bytes;           /* memory kept free for a surge; 0 if no memory is kept free */
     uint64_t margin_until_usec;
     uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
+    uint64_t surge_usec;             /* time before which no surge is expected; 0 if it is not known */
     enum nm_reason queue_reason;     /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
     const struct nm_policy_container *queue_head; /* the head: the first opportunistic container in the queue order */
     enum nm_resource queue_resource; /* the scarce resource, if the reason concerns one */
@@ -319,11 +328,14 @@ struct nm_policy_verdict {
                                            no round is needed */
 };
 
-/* State of the surge margin (policy-margin.c): the margin's duration, and the share of the promises that the margin
- * covers. */
+#define NM_SURGE_GAPS 16
+
+/* State of the surge margin (policy-margin.c): the margin's duration, the share of the promises that the margin covers,
+ * and how long guaranteed containers used little memory between the latest surges. */
 struct nm_policy_margin {
     uint64_t until_usec, hold_usec;
     uint64_t peak_permille;
+    uint32_t gap_sec[NM_SURGE_GAPS]; /* the newest first; 0: no such time yet */
 };
 
 /* The policy's memory that is kept across restarts: times of recent kills, breaker and surge margin. */

@@ -199,10 +199,6 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
         add_promise(r->promised, v);
         r->guaranteed_measured = nm_add_u64(r->guaranteed_measured, v->measured.memory_bytes);
         r->guaranteed_estimate = nm_add_u64(r->guaranteed_estimate, estimate->memory_bytes);
-    } else if (v->state != NM_KILLING) {
-        r->opportunistic_unused =
-            nm_add_u64(r->opportunistic_unused,
-                       nm_sub_u64(v->request.memory_bytes, estimate->memory_bytes));
     }
     if (v->state == NM_PAUSED)
         in_use.cpu_millicores = 0;
@@ -442,9 +438,11 @@ static bool is_denser(const struct nm_resources *a, const struct nm_resources *b
 
 bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_settings *s,
                            struct nm_policy_container *const *views, size_t n_views,
-                           const struct nm_resources *request, uint64_t now_usec)
+                           const struct nm_resources *request, uint64_t expected_usec, uint64_t now_usec)
 {
     uint64_t queued = 0, denser = 0;
+    const struct nm_policy_container new = {.state = NM_SCHEDULED, .expected_usec = expected_usec};
+    bool is_short = nm_policy_end_usec(&new, 0) <= nm_policy_surges_calm(p);
 
     assert(p && s && request && (views || n_views == 0));
     if (now_usec >= p->memory.margin.until_usec || s->queue_policy != NM_QUEUE_BY_LENGTH)
@@ -457,5 +455,5 @@ bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_set
         queued++;
         denser += is_denser(&v->request, request);
     }
-    return queued + denser < s->queue_max_length;
+    return queued + (is_short ? 0 : denser) < s->queue_max_length;
 }

@@ -142,7 +142,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
  * must together be below the maximum length. Equal containers are all taken. */
 bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_settings *s,
                            struct nm_policy_container *const *views, size_t n_views,
-                           const struct nm_resources *request, uint64_t now_usec);
+                           const struct nm_resources *request, uint64_t expected_usec, uint64_t now_usec);
 
 /* Checks the cheap invariants, after every round at run time and in the property tests. Returns NULL, or a sentence
  * that names the violated invariant. */

@@ -49,6 +49,15 @@
 
 #define NM_BREAKER_MAX_FACTOR 2
 
+/* The share of the opportunistic work that surges may cost before the surge margin holds. */
+#define NM_LOST_SHARE 0.07
+
+/* A surge lasts at least while guaranteed containers use their peak share less this tolerance. */
+#define NM_SURGE_TOLERANCE 0.06
+
+/* A container may run longer than expected by the expected time divided by this number. */
+#define NM_LATE_DIVISOR 3
+
 /* A sample taken at least this long after the end of the newest victim shows the node without the victim's use. */
 #define NM_SETTLE_USEC (50 * NM_USEC_PER_MSEC)
 
@@ -98,6 +107,21 @@ struct nm_margin {
     uint64_t counted_usec, surprised_usec;
 };
 
+#define NM_AGE_CLASSES 6
+
+/* What is known about the later growth of opportunistic containers, for each class of ages (policy-growth.c). */
+struct nm_late_growth {
+    double unused_bytes[NM_AGE_CLASSES], grown_bytes[NM_AGE_CLASSES]; /* older amounts count less */
+    uint64_t learned_usec;
+};
+
+/* The surge that lasts or has ended, while the surge margin holds (policy-surges.c). */
+struct nm_surges {
+    bool is_known, lasts; /* is_known: at least one sample; lasts: the last sample was in a surge */
+    uint64_t ended_usec;  /* end of the last surge; 0 if it is not known, or while a surge lasts */
+    double lowest_share;
+};
+
 /* The first queued container that could start at some time, and the delay caused by containers that passed it. */
 struct nm_policy_head {
     uint64_t seq; /* 0: no container */
@@ -120,6 +144,8 @@ struct nm_policy {
     uint64_t squeeze_millicores; /* quota set by the CPU threshold */
     struct nm_stall_guard guard;
     struct nm_margin margin;
+    struct nm_late_growth growth;
+    struct nm_surges surges;
     struct nm_policy_head head;
     uint64_t moved_usec;  /* the latest of: admission or resume of an opportunistic container, end of the last running
                              opportunistic container, start of this policy */
@@ -167,9 +193,11 @@ struct nm_round {
     uint64_t allocated[2][NM_RESOURCE_COUNT]; /* indexed by execution type */
     uint64_t promised[NM_RESOURCE_COUNT];     /* the part of allocated[NM_GUARANTEED] that is promised */
     uint64_t guaranteed_measured, guaranteed_estimate; /* memory */
-    uint64_t opportunistic_unused;            /* requested memory beyond the estimates */
+    uint64_t surge_usec;                      /* time before which no surge is expected; 0: not known */
     bool shares_cpu; /* an opportunistic container may start with only a part of its CPU request free */
-    uint64_t margin;                          /* memory kept free for a surge */
+    uint64_t surge_growth; /* memory by which all containers that will run in the next surge will use more than now */
+    uint64_t lent;         /* memory of the containers that are expected to end before the next surge */
+    uint64_t margin;       /* memory kept free for a surge: surge_growth - lent, or 0 */
     uint64_t lost_usec;                       /* CPU time of the containers that this round kills */
     bool surprised;                           /* this round kills because memory was over beta */
     uint64_t opportunistic_cpu;               /* measured use of running opportunistic containers */
@@ -299,6 +327,47 @@ void nm_policy_preempt_deadlines(struct nm_round *r);
 void nm_policy_preempt_memory(struct nm_round *r);
 void nm_policy_preempt_cpu(struct nm_round *r);
 void nm_policy_update_breaker(struct nm_round *r);
+
+/* Returns the part of an amount that still counts after this time. The weight of older figures about surges and their
+ * costs halves in two hours. Approximates an exponential decay, since a sampling interval is far shorter. */
+static inline double nm_policy_remaining(uint64_t elapsed_usec)
+{
+    const double half_life_usec = 7200.0 * NM_USEC_PER_SEC;
+
+    return (double)elapsed_usec < half_life_usec ? 1 - (double)elapsed_usec / (half_life_usec * 1.4427) : 0;
+}
+
+/* Returns the time at which a container that starts now, or has started, has certainly ended if it is not late; or
+ * UINT64_MAX if its run time is not known. People underestimate run times more often than they overestimate them. */
+static inline uint64_t nm_policy_end_usec(const struct nm_policy_container *v, uint64_t now_usec)
+{
+    uint64_t begin = nm_policy_container_queued(v) ? now_usec : v->started_usec;
+
+    return v->expected_usec == 0 ? UINT64_MAX
+                                 : nm_add_u64(begin, nm_add_u64(v->expected_usec, v->expected_usec / NM_LATE_DIVISOR));
+}
+
+/* Returns whether the container is expected to end before the next surge. A container that is late may run for any
+ * time, a paused container does not come closer to its end, and application masters are never victims. */
+static inline bool nm_policy_ends_before_surge(const struct nm_round *r, const struct nm_policy_container *v)
+{
+    uint64_t end = nm_policy_end_usec(v, r->in->now_usec);
+
+    return r->surge_usec > 0 && !v->exempt && v->state != NM_PAUSING && v->state != NM_PAUSED &&
+           end > r->in->now_usec && end <= r->surge_usec;
+}
+
+/* policy-growth.c: learns from a sample; returns the memory that a running container will use beyond its estimate */
+void nm_policy_growth_learn(struct nm_round *r);
+uint64_t nm_policy_growth_expected(const struct nm_round *r, uint32_t i);
+
+/* policy-surges.c: notes whether a surge lasts, by the share of the guaranteed promises in use; forgets that because the
+ * margin has ended; returns the time before which no surge is expected, or 0; returns how long no surge is expected
+ * after the end of a surge, or 0 */
+void nm_policy_surges_follow(struct nm_round *r, double share);
+void nm_policy_surges_forget(struct nm_round *r);
+uint64_t nm_policy_surges_next(const struct nm_policy *p, uint64_t now_usec);
+uint64_t nm_policy_surges_calm(const struct nm_policy *p);
 
 /* policy-margin.c: called before and after resources are taken back */
 void nm_policy_margin(struct nm_round *r);

@@ -474,9 +474,10 @@ static enum nm_reason refusal(const struct nm_manager *m, const struct nm_submit
     enum nm_reason reason =
         nm_policy_check_request(&m->settings, m->live.views, m->live.n, s->type, request, s->cpu_is_share, self);
     bool limited = s->owner && nm_streq(s->owner, m->owners.limited);
+    uint64_t expected_usec = s->expected_usec ? s->expected_usec : nm_lists_mean_run(m, s->app ? s->app : "");
 
     if (reason != NM_REASON_NONE || s->type == NM_GUARANTEED || self || limited ||
-        nm_policy_queue_takes(m->policy, &m->settings, m->live.views, m->live.n, request, nm_now_usec()))
+        nm_policy_queue_takes(m->policy, &m->settings, m->live.views, m->live.n, request, expected_usec, nm_now_usec()))
         return reason;
     return NM_REASON_QUEUE_KEPT;
 }

@@ -12,7 +12,7 @@ monitor_tests = %D%/test-cgsample %D%/test-cgsample-kept %D%/test-history %D%/te
 	%D%/test-node %D%/test-pagewalk %D%/test-sampling-failures %D%/test-sampling-many
 policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %D%/test-policy-pass \
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
-	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
+	%D%/test-policy-stall %D%/test-policy-surge %D%/test-policy-time %D%/test-policy-victims
 agent_tests = %D%/test-acts %D%/test-admin-script %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
 	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures \
 	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir \
@@ -187,7 +187,7 @@ $(call fixture,nmctl-run fake-nmd,nmctl nmctl-lending nmctl-verbs)
 $(call fixture,openapi,openapi yarn-lend-view yarn-log-text yarn-node-rest yarn-proxy-stats yarn-rest yarn-web)
 $(call fixture,persistent-cgroups manager-fixture,manager-memory recovery)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
-	policy-stall policy-time policy-victims)
+	policy-stall policy-surge policy-time policy-victims)
 $(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-simulation,policy-property)
 $(call fixture,proxy-fixture,yarn-proxy yarn-proxy-failures)
 $(call fixture,refused-requests http-fixture fake-manager fail-nth,local-memory)

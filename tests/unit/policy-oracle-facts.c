@@ -67,6 +67,12 @@ static void gather_view(struct facts *f, const struct nm_policy_container *v, do
     }
 }
 
+bool facts_ends_before_surge(const struct facts *f, const struct nm_policy_container *v)
+{
+    return f->v->surge_usec > 0 && v->expected_usec > 0 && !v->exempt &&
+           f->in->now_usec + v->expected_usec + v->expected_usec / 3 <= f->v->surge_usec;
+}
+
 void facts_gather(struct oracle *o, struct facts *f, const struct simulation *w)
 {
     const struct nm_policy_node *node = &w->in.node;

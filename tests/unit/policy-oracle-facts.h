@@ -51,5 +51,8 @@ static inline double resume_cpu(const struct facts *f, const struct nm_policy_co
 
 /* Returns the amount of swapped memory that returns when the container runs again, up to its memory limit. */
 double facts_returning(const struct facts *f, const struct nm_policy_container *v);
+/* Returns whether a container that starts now ends before the surge that the verdict expects, even if it takes a third
+ * longer than expected. */
+bool facts_ends_before_surge(const struct facts *f, const struct nm_policy_container *v);
 double facts_estimate(const struct facts *f, const struct nm_policy_container *v, int k);
 void facts_gather(struct oracle *o, struct facts *f, const struct simulation *w);

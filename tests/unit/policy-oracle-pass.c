@@ -68,7 +68,7 @@ static bool fits_without_passers(const struct simulation *w, const struct nm_pol
 
 static bool is_not_checked(const struct simulation *w)
 {
-    if (w->settings.queue_order != NM_QUEUE_FIFO || w->verdict.margin_bytes > 0)
+    if (w->settings.queue_order != NM_QUEUE_FIFO || w->verdict.margin_bytes + w->verdict.surge_usec > 0)
         return true;
     for (size_t i = 0; i < w->in.n_views; i++)
         if (w->in.views[i]->state == NM_PAUSED || w->in.views[i]->state == NM_KILLING)

@@ -189,7 +189,7 @@ static const char *check_admission(struct oracle *o, const struct facts *f,
                 used[k] < f->queue_beta[k] && after <= f->offered[k];
         over = over && used[k] < f->queue_alpha[k] && after - shared <= f->queue_beta[k];
     }
-    if (f->v->margin_bytes > 0 &&
+    if (f->v->margin_bytes > 0 && !facts_ends_before_surge(f, v) &&
         used[NM_MEMORY] + get(&v->request, NM_MEMORY) + (double)f->v->margin_bytes > f->queue_beta[NM_MEMORY])
         return wrong(o, "container %" PRIu64 " is admitted into the surge margin", v->seq);
     if (!plain && !over)
@@ -758,7 +758,7 @@ static const char *check_figures(struct oracle *o, const struct facts *f)
             return wrong(o, "%s in use is %.0f, should be %.0f", k ? "CPU" : "memory",
                          get(&f->v->in_use, k), f->in_use[k]);
     }
-    if (f->v->margin_bytes > 0 &&
+    if (f->v->margin_bytes + f->v->surge_usec > 0 &&
         (!f->s->over_allocation || f->s->margin_usec == 0 || f->v->margin_until_usec <= f->in->now_usec ||
          f->v->margin_until_usec > f->in->now_usec + 5 * f->s->margin_usec))
         return wrong(o, "a surge margin of %" PRIu64 " bytes for %" PRIu64 " us", f->v->margin_bytes,

@@ -117,6 +117,9 @@ static void remember_surges(struct simulation *w)
                    .peak_permille = between(w, 0, 1200)},
     };
 
+    /* times between surges that are so different that some are longer and some shorter than the containers' runs */
+    for (size_t i = 0; i < NM_SURGE_GAPS && simulation_chance(w, 0.9); i++)
+        m.margin.gap_sec[i] = (uint32_t)between(w, 1, 200);
     nm_policy_set_memory(w->policy, &m);
 }
 
@@ -229,8 +232,25 @@ static enum nm_reason expected(const struct simulation *w, enum nm_execution_typ
     return full ? NM_REASON_QUEUE_FULL : NM_REASON_NONE;
 }
 
+/* Returns how long no surge is expected after the end of a surge: one time between surges in seven may be shorter. */
+static uint64_t calm_usec(const struct nm_policy_margin *m)
+{
+    uint32_t n = 0, shorter;
+
+    while (n < NM_SURGE_GAPS && m->gap_sec[n] > 0)
+        n++;
+    for (uint32_t i = 0; i < n; i++) {
+        shorter = 0;
+        for (uint32_t k = 0; k < n; k++)
+            shorter += m->gap_sec[k] < m->gap_sec[i] || (m->gap_sec[k] == m->gap_sec[i] && k < i);
+        if ((shorter + 0.5) / (n + 1) <= 0.14 && (shorter + 1.5) / (n + 1) > 0.14)
+            return m->gap_sec[i] * NM_USEC_PER_SEC;
+    }
+    return 0;
+}
+
 /* Returns whether policy.h keeps the second half of the queue for other containers than this one. */
-static bool is_kept_for_others(const struct simulation *w, const struct nm_resources *request)
+static bool is_kept_for_others(const struct simulation *w, const struct nm_resources *request, uint64_t expected_usec)
 {
     struct nm_policy_memory m;
     uint32_t queued = 0, before = 0;
@@ -245,20 +265,24 @@ static bool is_kept_for_others(const struct simulation *w, const struct nm_resou
         before += (long double)v->request.cpu_millicores * (long double)request->memory_bytes >
                   (long double)request->cpu_millicores * (long double)v->request.memory_bytes;
     }
+    if (expected_usec > 0 && expected_usec + expected_usec / 3 <= calm_usec(&m.margin))
+        before = 0;
     return m.margin.until_usec > w->now && w->settings.queue_policy == NM_QUEUE_BY_LENGTH &&
            queued + before >= w->settings.queue_max_length;
 }
 
-static bool is_taken(struct simulation *w, enum nm_execution_type type, const struct nm_resources *request, bool share)
+static bool is_taken(struct simulation *w, enum nm_execution_type type, const struct nm_resources *request,
+                     uint64_t expected_usec, bool share)
 {
     enum nm_reason r = nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, request, share, NULL);
 
     if (r != expected(w, type, request, share))
         w->wrong = "a request is taken that can't be, or refused that could, or for another reason";
     if (r == NM_REASON_NONE && type == NM_OPPORTUNISTIC) {
-        bool takes = nm_policy_queue_takes(w->policy, &w->settings, w->views, w->in.n_views, request, w->now);
+        bool takes = nm_policy_queue_takes(w->policy, &w->settings, w->views, w->in.n_views, request, expected_usec,
+                                           w->now);
 
-        if (takes == is_kept_for_others(w, request))
+        if (takes == is_kept_for_others(w, request, expected_usec))
             w->wrong = "the queue takes a request that it must not, or refuses another";
         r = takes ? r : NM_REASON_QUEUE_KEPT;
     }
@@ -266,11 +290,21 @@ static bool is_taken(struct simulation *w, enum nm_execution_type type, const st
     return r == NM_REASON_NONE;
 }
 
+/* Restores the random state afterwards, as random_reclaim() does. */
+static uint64_t random_expectation(struct simulation *w)
+{
+    uint64_t rng = w->rng, expected_usec = simulation_chance(w, 0.5) ? between(w, 1, 100) * NM_USEC_PER_SEC : 0;
+
+    w->rng = rng;
+    return expected_usec;
+}
+
 static void arrive(struct simulation *w, uint64_t part)
 {
     const struct nm_resources *capacity = &w->settings.capacity;
     struct sim_container *c = NULL;
     struct nm_resources request;
+    uint64_t expected_usec;
     enum nm_execution_type type = simulation_chance(w, 0.35) ? NM_GUARANTEED : NM_OPPORTUNISTIC;
     bool share = simulation_chance(w, 0.2);
 
@@ -282,7 +316,8 @@ static void arrive(struct simulation *w, uint64_t part)
         request.memory_bytes += capacity->memory_bytes;
     if (share && type == NM_GUARANTEED && simulation_chance(w, 0.3))
         request.cpu_millicores += capacity->cpu_millicores * between(w, 1, 3);
-    if (!c || !is_taken(w, type, &request, share))
+    expected_usec = random_expectation(w);
+    if (!c || !is_taken(w, type, &request, expected_usec, share))
         return;
     *c = (struct sim_container){
         .alive = true,
@@ -300,7 +335,7 @@ static void arrive(struct simulation *w, uint64_t part)
                 .submitted_usec = w->now,
                 .pause_deadline_usec = UINT64_MAX,
                 .min_runtime_usec = simulation_chance(w, 0.2) ? between(w, 1, 30) * NM_USEC_PER_SEC : 0,
-                .expected_usec = simulation_chance(w, 0.5) ? between(w, 1, 100) * NM_USEC_PER_SEC : 0,
+                .expected_usec = expected_usec,
                 .app = (uint32_t)simulation_below(w, SIMULATION_APPS + 1),
             },
     };

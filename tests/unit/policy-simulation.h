@@ -14,6 +14,7 @@
 #define SIMULATION_APPS 4
 
 struct sim_container {
+    struct nm_peak twin_peak; /* the notes of the second policy on this container */
     struct nm_policy_container view;
     bool alive;
     uint64_t memory_target, cpu_demand; /* the container's use without limits */

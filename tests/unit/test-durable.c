@@ -119,6 +119,29 @@ static void test_an_invalid_surge_margin_in_the_journal_is_ignored(void **state)
     }
 }
 
+/* An earlier nmd has stored no times between surges. A list that is too short is ignored as a whole. */
+static void test_times_between_surges_are_loaded(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t first, last;
+    } cases[] = {{NULL, 0, 0}, {"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 99999999999", 1, UINT32_MAX}, {"1 2 3 4 5 6 7", 0, 0}, {"", 0, 0}};
+    struct manager_fixture *w = *state;
+    struct nm_policy_memory memory;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        put(w, "policy", "123 456 789");
+        put(w, "policy-margin", "4 5 6");
+        if (cases[i].text)
+            put(w, "policy-surge-gaps", cases[i].text);
+        manager_fixture_restart(w);
+        nm_policy_get_memory(w->m->policy, &memory);
+        assert_int_equal(memory.margin.peak_permille, 6);
+        assert_int_equal(memory.margin.gap_sec[0], cases[i].first);
+        assert_int_equal(memory.margin.gap_sec[NM_SURGE_GAPS - 1], cases[i].last);
+    }
+}
+
 struct values {
     unsigned n;
     struct {
@@ -145,7 +168,8 @@ static void test_a_journal_that_replaces_a_damaged_one_has_all_values(void **sta
 {
     static struct values before, after;
     struct manager_fixture *w = *state;
-    const struct nm_policy_memory memory = {.breaker_until_usec = 4, .margin = {.until_usec = 5}, .kills_usec = {6}};
+    const struct nm_policy_memory memory = {
+        .breaker_until_usec = 4, .margin = {.until_usec = 5, .gap_sec = {9, 8, 7}}, .kills_usec = {6}};
     uint32_t app = nm_lists_app(w->m, "first");
 
     before.n = after.n = 0;
@@ -158,7 +182,7 @@ static void test_a_journal_that_replaces_a_damaged_one_has_all_values(void **sta
     nm_durable_save_app(w->m, app);
     nm_durable_save_drain(w->m);
     assert_int_equal(nm_store_load_values(w->m->store, "", take_value, &before), 0);
-    assert_int_equal(before.n, 7);
+    assert_int_equal(before.n, 8);
     assert_int_equal(nm_store_exec(w->m->store->db, "DELETE FROM key_values"), 0);
     nm_journal_replace(w->m);
     assert_int_equal(nm_store_load_values(w->m->store, "", take_value, &after), 0);
@@ -296,6 +320,7 @@ int main(void)
         TEST(test_events_of_an_unfinished_transaction_are_not_reported),
         TEST(test_invalid_values_in_the_journal_are_ignored),
         TEST(test_an_invalid_surge_margin_in_the_journal_is_ignored),
+        TEST(test_times_between_surges_are_loaded),
         TEST(test_a_journal_that_replaces_a_damaged_one_has_all_values),
         TEST(test_too_many_applications_share_an_entry),
         TEST(test_notes_of_the_status_name_leftover_memory_and_missing_features),

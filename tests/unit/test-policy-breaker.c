@@ -222,7 +222,7 @@ static bool takes(const struct node *n, double memory, double cpu)
 {
     struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY), (uint64_t)(cpu * (double)PERCENT_CPU)};
 
-    return nm_policy_queue_takes(n->policy, &n->settings, n->list, n->in.n_views, &request, n->in.now_usec);
+    return nm_policy_queue_takes(n->policy, &n->settings, n->list, n->in.n_views, &request, 0, n->in.now_usec);
 }
 
 static void hold_margin(struct node *n, uint64_t until_usec)
