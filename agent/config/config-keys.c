@@ -81,8 +81,9 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "If surges of guaranteed containers destroy more than 7 % of the opportunistic work, nmd keeps memory "
                 "free for another surge: for this time after each surge, and for up to four times as long if too much "
                 "work is still lost. Meanwhile the second half of the queue is kept for containers that ask for more "
-                "CPU per memory than most of the waiting containers. Other containers are refused then, except those "
-                "of a cluster. 0s: never, for nodes on which lost work does not matter."},
+                "CPU per memory than most of the waiting containers, or are expected to end between two surges. Other "
+                "containers are refused then, except those of a cluster. 0s: never, for nodes on which lost work does "
+                "not matter."},
     {"over-allocation", "shadow", NM_CONFIG_BOOL, FIELD(shadow), .fallback = "no",
      .meaning = "yes: make and record decisions, but do not carry them out. `nmctl explain` then shows the effect of "
                 "settings before they are used."},

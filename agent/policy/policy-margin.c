@@ -11,12 +11,15 @@
  * opportunistic containers in the last hours. The weight of each hour halves after COUNT_HALF_LIFE_USEC.
  *
  *   at a surprise    If the share is above LOST_SHARE the margin holds, for margin_usec at first and twice as long
- *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the margin
- *                    holds half as long as last time, or not at all if this is shorter than margin_usec.
+ *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. If the share is
+ *                    lower, a margin that still holds continues. If no margin holds, it now holds half as long as last
+ *                    time, or not at all if this is shorter than margin_usec.
  *   while it holds   Guaranteed containers count with the largest share of their requests that they have used,
- *                    opportunistic containers with their requests. So an admitted container has enough memory even in a
- *                    surge. While a surge lasts, the margin's time starts again.
- *                    The second half of the queue is for containers that use the scarce memory best (policy.h).
+ *                    opportunistic containers with the memory that they are expected to use later (policy-growth.c). So
+ *                    an admitted container has enough memory in most surges. While a surge lasts, the margin's time
+ *                    starts again. Containers that are expected to end before the next surge don't count
+ *                    (policy-surges.c). The second half of the queue is for these containers, and for those that use the
+ *                    scarce memory best (policy.h).
  *
  * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional
  * container would be another victim of the next surge.

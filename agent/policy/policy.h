@@ -46,7 +46,8 @@
  *  - The breaker reacts to load. A kill that makes room for a guaranteed container does not indicate load, so the kill
  *    neither holds admissions nor changes an existing hold.
  *  - Where surges of guaranteed containers cost opportunistic containers too much work, an opportunistic container is
- *    admitted for a while only if it fits beside such a surge (policy-margin.c), even by the plain rule.
+ *    admitted for a while only if it fits beside such a surge (policy-margin.c), even by the plain rule, or if it is
+ *    expected to end before the next surge (policy-surges.c).
  *  - An OOM kill by the kernel holds admissions as a policy kill does, because it shows that nmd was too slow. An OOM
  *    kill does not use up the budget, which limits nmd itself.
  *  - Resume: CPU U + last use <= beta*C, CPU U < alpha*C, memory in use <= beta*C; strictly in
@@ -139,7 +140,9 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
  * kept free for surges (policy-margin.c), memory limits the opportunistic work of the node, and CPU is unused. Then the
  * second half of the queue is kept for containers that request more CPU per memory than most of the waiting containers:
  * the number of waiting containers, and the number of those that request more CPU per memory than the new container,
- * must together be below the maximum length. Equal containers are all taken. */
+ * must together be below the maximum length. Equal containers are all taken. Containers that are expected to end
+ * between two surges are all taken, too, since they need no memory in a surge (expected_usec: expected run time, 0 if it
+ * is not known). */
 bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_settings *s,
                            struct nm_policy_container *const *views, size_t n_views,
                            const struct nm_resources *request, uint64_t expected_usec, uint64_t now_usec);

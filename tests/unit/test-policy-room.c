@@ -476,7 +476,8 @@ static struct node *node_with_room(const struct room_case *c)
     n->settings.over_allocation = c->over_allocation;
     if (c->surges) {
         n->settings.margin_usec = SECONDS(3600);
-        memory.margin = (struct nm_policy_margin){n->in.now_usec + SECONDS(600), SECONDS(600), 900};
+        memory.margin = (struct nm_policy_margin){
+            .until_usec = n->in.now_usec + SECONDS(600), .hold_usec = SECONDS(600), .peak_permille = 900};
         nm_policy_set_memory(n->policy, &memory);
     }
     n->system_memory = c->system;
