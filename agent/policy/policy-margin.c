@@ -18,8 +18,8 @@
  *                    opportunistic containers with the memory that they are expected to use later (policy-growth.c). So
  *                    an admitted container has enough memory in most surges. While a surge lasts, the margin's time
  *                    starts again. Containers that are expected to end before the next surge don't count
- *                    (policy-surges.c). The second half of the queue is for these containers, and for those that use the
- *                    scarce memory best (policy.h).
+ *                    (policy-surges.c). The second half of the queue is for these containers, and for those that use
+ *                    the scarce memory best (policy.h).
  *
  * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional
  * container would be another victim of the next surge.

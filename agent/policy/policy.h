@@ -141,8 +141,8 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
  * second half of the queue is kept for containers that request more CPU per memory than most of the waiting containers:
  * the number of waiting containers, and the number of those that request more CPU per memory than the new container,
  * must together be below the maximum length. Equal containers are all taken. Containers that are expected to end
- * between two surges are all taken, too, since they need no memory in a surge (expected_usec: expected run time, 0 if it
- * is not known). */
+ * between two surges are all taken, too, since they need no memory in a surge (expected_usec: expected run time, 0 if
+ * it is not known). */
 bool nm_policy_queue_takes(const struct nm_policy *p, const struct nm_policy_settings *s,
                            struct nm_policy_container *const *views, size_t n_views,
                            const struct nm_resources *request, uint64_t expected_usec, uint64_t now_usec);

@@ -361,8 +361,8 @@ static inline bool nm_policy_ends_before_surge(const struct nm_round *r, const s
 void nm_policy_growth_learn(struct nm_round *r);
 uint64_t nm_policy_growth_expected(const struct nm_round *r, uint32_t i);
 
-/* policy-surges.c: notes whether a surge lasts, by the share of the guaranteed promises in use; forgets that because the
- * margin has ended; returns the time before which no surge is expected, or 0; returns how long no surge is expected
+/* policy-surges.c: notes whether a surge lasts, by the share of the guaranteed promises in use; forgets that because
+ * the margin has ended; returns the time before which no surge is expected, or 0; returns how long no surge is expected
  * after the end of a surge, or 0 */
 void nm_policy_surges_follow(struct nm_round *r, double share);
 void nm_policy_surges_forget(struct nm_round *r);

@@ -125,7 +125,10 @@ static void test_times_between_surges_are_loaded(void **state)
     static const struct {
         const char *text;
         uint32_t first, last;
-    } cases[] = {{NULL, 0, 0}, {"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 99999999999", 1, UINT32_MAX}, {"1 2 3 4 5 6 7", 0, 0}, {"", 0, 0}};
+    } cases[] = {{NULL, 0, 0},
+                 {"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 99999999999", 1, UINT32_MAX},
+                 {"1 2 3 4 5 6 7", 0, 0},
+                 {"", 0, 0}};
     struct manager_fixture *w = *state;
     struct nm_policy_memory memory;
 

@@ -109,6 +109,45 @@ static void test_a_container_that_is_late_counts_in_the_surge(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_SURGE_MARGIN);
 }
 
+/* The second half of the queue is for containers with more CPU per memory, and for those that end between two surges. */
+static void test_the_whole_queue_is_for_containers_that_end_between_surges(void **state)
+{
+    struct node *n = *state;
+    const struct nm_resources request = {20 * PERCENT_MEMORY, PERCENT_CPU};
+    static const struct {
+        unsigned expected_sec;
+        bool taken;
+    } cases[] = {{0, false}, {226, false}, {225, true}, {1, true}};
+
+    (void)node_after_surge(n);
+    n->settings.queue_max_length = 4;
+    for (int i = 0; i < 2; i++)
+        (void)node_queue(n, O, 1, 20);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
+        assert_int_equal(nm_policy_queue_takes(n->policy, &n->settings, n->list, n->in.n_views, &request,
+                                               SECONDS(cases[i].expected_sec), n->in.now_usec), cases[i].taken);
+    for (int i = 0; i < 2; i++)
+        (void)node_queue(n, O, 1, 20);
+    assert_false(nm_policy_queue_takes(n->policy, &n->settings, n->list, n->in.n_views, &request, SECONDS(1),
+                                       n->in.now_usec));
+}
+
+/* Application masters are never victims, so lent memory could not be taken back from them. */
+static void test_an_application_master_gets_no_lent_memory(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *master;
+
+    (void)node_after_surge(n);
+    master = node_queue_for(n, 45, SECONDS(100));
+    master->exempt = true;
+    node_change(n);
+    assert_left_alone(n, master);
+    master->exempt = false;
+    node_change(n);
+    assert_action(n, master, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+}
+
 /* The first container of the queue waits until the surges are over. A container that has passed it and ends soon is not
  * killed for it. */
 static void test_a_container_that_ends_before_the_surge_is_not_killed_for_the_head(void **state)
@@ -217,6 +256,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_a_container_that_ends_before_the_next_surge_starts),
         WITH_NODE(test_a_container_that_would_end_too_late_waits),
+        WITH_NODE(test_the_whole_queue_is_for_containers_that_end_between_surges),
+        WITH_NODE(test_an_application_master_gets_no_lent_memory),
         WITH_NODE(test_a_container_that_is_late_counts_in_the_surge),
         WITH_NODE(test_a_container_that_ends_before_the_surge_is_not_killed_for_the_head),
         WITH_NODE(test_the_time_between_surges_is_learned),
