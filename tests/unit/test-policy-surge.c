@@ -109,7 +109,7 @@ static void test_a_container_that_is_late_counts_in_the_surge(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_SURGE_MARGIN);
 }
 
-/* The second half of the queue is for containers with more CPU per memory, and for those that end between two surges. */
+/* The second half of the queue is for containers with more CPU per memory, and for those that end between surges. */
 static void test_the_whole_queue_is_for_containers_that_end_between_surges(void **state)
 {
     struct node *n = *state;
