@@ -1,7 +1,7 @@
 # Benchmarks: "make bench" builds and runs them. They print figures and a reference for comparison, and do not pass or fail.
-EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe shuffle-compare
+EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe shuffle-compare spark-shuffle-compare
 bench_programs = sampling-bench policy-bench launch-bench interference-bench shuffle-bench
-CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe shuffle-compare
+CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe shuffle-compare spark-shuffle-compare
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
 sampling_bench_LDADD = $(monitor_libs)
@@ -21,8 +21,13 @@ shuffle_bench_SOURCES = %D%/shuffle-bench.c $(shuffle_load)
 shuffle_bench_LDADD = $(shuffle_libs)
 EXTRA_shuffle_bench_DEPENDENCIES = nm-shuffle$(EXEEXT)
 
-shuffle_compare_SOURCES = %D%/shuffle/compare.c $(shuffle_load)
+shuffle_servers = %D%/shuffle/servers.c %D%/shuffle/servers.h
+shuffle_compare_SOURCES = %D%/shuffle/compare.c $(shuffle_load) $(shuffle_servers)
 shuffle_compare_LDADD = $(shuffle_libs)
+
+spark_shuffle_compare_SOURCES = %D%/spark-shuffle/compare.c %D%/spark-shuffle/client.c %D%/spark-shuffle/client.h \
+	$(shuffle_load) $(shuffle_servers)
+spark_shuffle_compare_LDADD = $(spark_libs)
 
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first executed instruction must be its own, and not the dynamic linker's
@@ -44,7 +49,7 @@ BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/allocation-counter.c %D%/compare %D%/counts.py %D%/daemon-bench.py %D%/guard %D%/guard.values \
 	%D%/scale %D%/vm %D%/packing %D%/masters %D%/lending %D%/yarn-launch.py %D%/surge-bound.py \
-	%D%/shuffle %D%/shuffle_node.py %D%/yarn %D%/yarn_node.py
+	%D%/shuffle %D%/spark-shuffle %D%/shuffle_node.py %D%/yarn %D%/yarn_node.py
 
 bench: $(bench_programs) first-instruction nmd/nmd $(started_by_nmd) nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
@@ -72,7 +77,11 @@ bench-lending: nmd/nmd $(started_by_nmd) nmctl/nmctl
 bench-shuffle: shuffle-compare nm-shuffle
 	$(srcdir)/%D%/shuffle/bench.sh .
 
+# nm-spark-shuffle compared with Spark's own shuffle service. It takes five minutes.
+bench-spark-shuffle: spark-shuffle-compare nm-spark-shuffle
+	$(srcdir)/%D%/spark-shuffle/run .
+
 # nmd compared with Hadoop's own NodeManager, figure by figure. It takes 25 minutes.
 bench-yarn: nmd/nmd $(started_by_nmd) nmctl/nmctl first-instruction shuffle-compare
 	$(srcdir)/%D%/yarn/run .
-.PHONY: bench bench-vm bench-packing bench-masters bench-lending bench-shuffle bench-yarn
+.PHONY: bench bench-vm bench-packing bench-masters bench-lending bench-shuffle bench-spark-shuffle bench-yarn

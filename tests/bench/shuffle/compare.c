@@ -23,10 +23,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/bench/shuffle/load.h"
+#include "tests/bench/shuffle/servers.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/macros.h"
@@ -45,12 +45,6 @@ enum { NM, OTHER, SERVERS };
 enum { SMALL, FRESH, RETRY, COLD, CASES };
 static const char *const case_names[] = {"small", "fresh", "retry", "cold"};
 
-struct server {
-    int control[2]; /* its standard input and output */
-    uint16_t port;
-    pid_t pid;
-};
-
 struct result {
     double mib_per_sec, cpu_sec_per_gib;
 };
@@ -59,50 +53,13 @@ static struct {
     const char *dir;
     uint64_t part_bytes; /* of each large map */
     unsigned turns;
-    struct server servers[SERVERS];
+    struct bench_server servers[SERVERS];
     struct result results[CASES][2][SERVERS][TURNS_MAX]; /* with one client, and with CLIENTS_MAX */
 } bench;
 
 /* ---- servers --------------------------------------------------------------------------------- */
 
-/* Reads up to the end of the first line, which the JVM writes in several pieces. */
-static void read_line(int fd, char *ret, size_t size)
-{
-    size_t len = 0;
-    ssize_t n;
-
-    do {
-        n = read(fd, ret + len, size - 1 - len);
-        len += (size_t)NM_MAX(n, 0);
-        ret[len] = '\0';
-    } while (n > 0 && len < size - 1 && !strchr(ret, '\n'));
-}
-
-static void start(struct server *s, char *const argv[])
-{
-    int in[2], out[2];
-    char text[200];
-    unsigned port;
-
-    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || (s->pid = fork()) < 0)
-        die(argv[0]);
-    if (s->pid == 0) {
-        if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
-            (void)execvp(argv[0], argv);
-        perror(argv[0]);
-        _exit(127);
-    }
-    (void)close(in[0]);
-    (void)close(out[1]);
-    s->control[0] = in[1];
-    s->control[1] = out[0];
-    read_line(out[0], text, sizeof text);
-    if (sscanf(text, "{\"listening\": %u}", &port) != 1)
-        die("a server does not listen");
-    s->port = (uint16_t)port;
-}
-
-static void add_jobs(const struct server *s)
+static void add_jobs(const struct bench_server *s)
 {
     for (unsigned job = 1; job <= LARGE_JOB; job++) {
         char text[300];
@@ -110,17 +67,14 @@ static void add_jobs(const struct server *s)
                             "{\"add\": {\"job\": \"job_1_%04u\", \"user\": \"bench\", \"uid\": %u, \"key\": "
                             "\"386c657474657273\"}}\n", job, (unsigned)geteuid());
 
-        if (nm_write_all(s->control[0], text, (size_t)size) < 0 || read(s->control[1], text, sizeof text) < 8)
-            die("nm-shuffle refused a job");
+        command_server(s, text, (size_t)size);
     }
 }
 
 static void stop_all(void)
 {
-    for (unsigned i = 0; i < SERVERS; i++) {
-        (void)close(bench.servers[i].control[0]);
-        (void)waitpid(bench.servers[i].pid, NULL, 0);
-    }
+    for (unsigned i = 0; i < SERVERS; i++)
+        stop_server(&bench.servers[i]);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -175,7 +129,7 @@ static void prepare_large(unsigned what)
 
 struct client {
     pthread_t thread;
-    const struct server *server;
+    const struct bench_server *server;
     unsigned what, turn, n_clients, number;
     uint64_t bytes;
 };
@@ -194,7 +148,7 @@ static void *fetch_all(void *arg)
     return NULL;
 }
 
-static struct result measure(const struct server *s, unsigned what, unsigned turn, unsigned n_clients)
+static struct result measure(const struct bench_server *s, unsigned what, unsigned turn, unsigned n_clients)
 {
     struct client clients[CLIENTS_MAX];
     const uint64_t begun_usec = nm_clock_usec(CLOCK_MONOTONIC), cpu_usec = cpu_of(s->pid);
@@ -289,10 +243,10 @@ int main(int argc, char **argv)
     bench.part_bytes = large_mib * NM_MIB / LARGE_MAPS;
     (void)signal(SIGPIPE, SIG_IGN);
     write_small();
-    start(&bench.servers[NM], (char *[]){(char *)"./nm-shuffle", (char *)"--listen=127.0.0.1:0",
-                                         (char *)"--max-connections=64", argv[1], NULL});
+    start_server(&bench.servers[NM], (char *[]){(char *)"./nm-shuffle", (char *)"--listen=127.0.0.1:0",
+                                                (char *)"--max-connections=64", argv[1], NULL});
     add_jobs(&bench.servers[NM]);
-    start(&bench.servers[OTHER], (char *[]){(char *)"sh", (char *)"-c", argv[2], NULL});
+    start_server_command(&bench.servers[OTHER], argv[2]);
     for (unsigned turn = 0; turn <= bench.turns; turn++)
         for (unsigned what = 0; what < CASES; what++)
             for (unsigned many = 0; many < 2; many++) {

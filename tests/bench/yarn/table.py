@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the table of `run`. Arguments: the file of samples, the least number of samples of each row and node, FIGURE...
+"""Prints the table of `run`, and of tests/bench/spark-shuffle/run.
+
+Arguments: the file of samples, the least number of samples of each row and node, FIGURE...
 
 Fails if a figure was not measured so many times. Ratios are nmd's median divided by Java's.
 """
@@ -8,7 +10,8 @@ import statistics
 import sys
 
 AT_MOST, AT_LEAST = "<=", ">="
-TWENTIETH, FIFTH, TEN_TIMES = (AT_MOST, 1 / 20, "1/20"), (AT_MOST, 1 / 5, "1/5"), (AT_LEAST, 10, "10")
+TWENTIETH, TENTH, FIFTH = (AT_MOST, 1 / 20, "1/20"), (AT_MOST, 1 / 10, "1/10"), (AT_MOST, 1 / 5, "1/5")
+TEN_TIMES = (AT_LEAST, 10, "10")
 SHUFFLE_RATE, SHUFFLE_CPU = (AT_LEAST, 1.5, "1.5"), (AT_MOST, 1 / 3, "1/3")
 ROWS = {
     "memory": {
@@ -40,7 +43,20 @@ ROWS = {
     "give-way": {
         "give-way-p50": ("guaranteed arrival that an opportunistic one must make room for, p50", "ms", FIFTH),
         "give-way-max": ("the same, slowest", "ms", None)},
-    "logs": {"logs": ("log aggregation of 1 GB", "s", None), "logs-cpu": ("log aggregation of 1 GB: CPU", "s", None)}}
+    "logs": {"logs": ("log aggregation of 1 GB", "s", None), "logs-cpu": ("log aggregation of 1 GB: CPU", "s", None)},
+    "spark-small": {f"spark-small-{clients}{what}": (f"Spark, blocks of 10 KiB, {clients} client{'s' * (clients > 1)}{more}", unit, goal)
+                    for clients in (1, 4)
+                    for what, more, unit, goal in (("", "", "MiB/s", SHUFFLE_RATE), ("-cpu", ": CPU", "s/GiB", SHUFFLE_CPU))},
+    "spark-large": {f"spark-large-{clients}{what}": (f"Spark, blocks of 50 MB, {clients} client{'s' * (clients > 1)}{more}", unit, goal)
+                    for clients in (1, 4)
+                    for what, more, unit, goal in (("", "", "MiB/s", None), ("-cpu", ": CPU", "s/GiB", SHUFFLE_CPU))},
+    "spark-memory": {
+        "spark-memory": ("Spark, 2,000 executors and 1,000 idle connections: memory, Rss", "MiB", TENTH),
+        "spark-memory-start": ("Spark, after the start: memory, Rss", "MiB", None),
+        "spark-memory-growth": ("Spark, the difference: memory of executors and connections", "MiB", None)},
+    "spark-slow": {
+        f"spark-{case}-{percentile}": (f"Spark, fetch of 10 KiB, {text}, {percentile}", "ms", None)
+        for case, text in (("alone", "alone"), ("slow", "beside 500 slow readers")) for percentile in ("p50", "p99")}}
 FORMAT = "{:<70} {:>6} {:>21} {:>21} {:>7}  {}"
 
 
