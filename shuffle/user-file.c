@@ -17,16 +17,24 @@ int nm_shuffle_open_local(const char *name)
     return fd == -ENOTDIR ? -ENOENT : fd;
 }
 
-int nm_shuffle_open_beneath(int dir, const char *path, int *ret_fd)
+/* Opens a path without following links. */
+static int open_beneath(int dir, const char *path, uint64_t flags)
 {
     const struct open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .flags = flags,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     int fd = RET_NERRNO(syscall(SYS_openat2, dir, path, &how, sizeof how));
 
+    return fd == -ENOTDIR ? -ENOENT : fd;
+}
+
+int nm_shuffle_open_beneath(int dir, const char *path, int *ret_fd)
+{
+    int fd = open_beneath(dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
     if (fd < 0)
-        return fd == -ENOTDIR ? -ENOENT : fd;
+        return fd;
     *ret_fd = fd;
     return 0;
 }
@@ -37,10 +45,12 @@ int nm_shuffle_check_file(uid_t uid, const struct stat *st)
 }
 
 /* With O_NONBLOCK a FIFO does not block the open. */
-int nm_shuffle_open_file(int dir, uid_t uid, const char *name, struct stat *ret_st, int *ret_fd)
+#define FILE_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
+
+/* Takes over the descriptor, also if it is a negative error. */
+static int check_opened(int opened, uid_t uid, struct stat *ret_st, int *ret_fd)
 {
-    _cleanup_close_ int fd =
-        RET_NERRNO(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+    _cleanup_close_ int fd = opened;
     struct stat st;
     int r;
 
@@ -53,4 +63,14 @@ int nm_shuffle_open_file(int dir, uid_t uid, const char *name, struct stat *ret_
     *ret_st = st;
     *ret_fd = STEAL_FD(fd);
     return 0;
+}
+
+int nm_shuffle_open_file(int dir, uid_t uid, const char *name, struct stat *ret_st, int *ret_fd)
+{
+    return check_opened(RET_NERRNO(openat(dir, name, FILE_FLAGS)), uid, ret_st, ret_fd);
+}
+
+int nm_shuffle_open_file_beneath(int dir, uid_t uid, const char *path, struct stat *ret_st, int *ret_fd)
+{
+    return check_opened(open_beneath(dir, path, FILE_FLAGS), uid, ret_st, ret_fd);
 }

@@ -23,3 +23,5 @@ int nm_shuffle_open_beneath(int dir, const char *path, int *ret_fd);
 int nm_shuffle_check_file(uid_t uid, const struct stat *st);
 /* Opens a file of this user for reading, without following a link, and checks it. */
 int nm_shuffle_open_file(int dir, uid_t uid, const char *name, struct stat *ret_st, int *ret_fd);
+/* Does the same with a file beneath the directory. Returns -ENOENT if a part of its path is not a directory. */
+int nm_shuffle_open_file_beneath(int dir, uid_t uid, const char *path, struct stat *ret_st, int *ret_fd);

@@ -20,10 +20,22 @@ struct nm_spark_executor_dirs {
     uint32_t n, n_sub_dirs; /* both at least 1 */
 };
 
+/* Descriptors of executors' directories, which lookups for the same application share. Close them soon: an open
+ * descriptor prevents the unmounting of a disk. A struct initialized with {} has none. */
+#define NM_SPARK_OPEN_DIRS_MAX 16u
+struct nm_spark_open_dirs {
+    unsigned n, next; /* next: the descriptor that is replaced when all are used */
+    int fds[NM_SPARK_OPEN_DIRS_MAX];
+    struct nm_spark_dir dirs[NM_SPARK_OPEN_DIRS_MAX];
+};
+
+void nm_spark_open_dirs_close(struct nm_spark_open_dirs *open);
+
 struct nm_spark_lookup {
     const struct nm_spark_local_dirs *locals;
     const struct nm_spark_application *application;
     struct nm_spark_executor_dirs executor;
+    struct nm_spark_open_dirs *open; /* NULL: directories are opened for this lookup alone */
 };
 
 /* A part of an open file, which the caller closes. fd may be -EBADF if the part is empty. */

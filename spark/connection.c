@@ -119,9 +119,11 @@ static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
 int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wait *ret_wait)
 {
     struct connection *c = of_turns(t);
+    _cleanup_(nm_spark_open_dirs_close) struct nm_spark_open_dirs dirs = {};
     const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
     int r = 0;
 
+    c->session.open_dirs = &dirs;
     while (r == 0) {
         if (c->is_answering) {
             r = nm_spark_sender_continue(&c->sender, end_usec);
@@ -136,6 +138,8 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
     /* a client need not wait for earlier answers while the next one waits for the share, or cannot be made */
     if (r < 0 || (r == NM_SHUFFLE_E_WAIT && ret_wait->events == 0))
         (void)nm_spark_sender_flush(&c->sender, false);
+    c->session.open_dirs = NULL;
+    nm_spark_sender_trim(&c->sender);
     return r;
 }
 

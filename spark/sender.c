@@ -105,7 +105,7 @@ static void note_sent(struct nm_spark_sender *s)
     s->stalled_usec = nm_now_usec() + GRACE_USEC;
 }
 
-/* Sends bytes, and removes them when all are sent. */
+/* Sends bytes, and removes them when all are sent. Their memory is kept, because it is soon used again. */
 static int send_all(struct nm_spark_sender *s, struct nm_writer *w, bool more)
 {
     if (w->failed)
@@ -123,9 +123,16 @@ static int send_all(struct nm_spark_sender *s, struct nm_writer *w, bool more)
             return -errno;
         }
     }
-    nm_writer_done(w);
-    s->sent = 0;
+    w->size = s->sent = 0;
     return 0;
+}
+
+void nm_spark_sender_trim(struct nm_spark_sender *s)
+{
+    if (s->out.size == 0)
+        nm_writer_done(&s->out);
+    if (s->wire.size == 0)
+        nm_writer_done(&s->wire);
 }
 
 int nm_spark_sender_flush(struct nm_spark_sender *s, bool more)
@@ -182,17 +189,20 @@ static int has_moved(struct nm_spark_sender *s, ssize_t n)
 /* Collects bytes of the file, up to the end of those that are paid. */
 static int copy_some(struct nm_spark_sender *s)
 {
-    uint8_t bytes[COPIED_MAX];
-    const size_t size = (size_t)NM_MIN(s->paid_to - s->at, (uint64_t)sizeof bytes);
+    const size_t size = (size_t)NM_MIN(s->paid_to - s->at, (uint64_t)COPIED_MAX);
+    uint8_t *to;
     ssize_t n;
     int r;
 
     if (s->out.size + size > OUT_BYTES && (r = nm_spark_sender_flush(s, true)) != 0)
         return r;
-    n = pread(s->part.fd, bytes, size, (off_t)s->at);
+    to = nm_writer_reserve(&s->out, size);
+    if (!to)
+        return -ENOMEM;
+    n = pread(s->part.fd, to, size, (off_t)s->at);
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
-    nm_writer_put(&s->out, (struct nm_bytes){bytes, (size_t)n});
+    s->out.size += (size_t)n;
     return has_moved(s, n);
 }
 

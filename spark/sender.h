@@ -41,3 +41,5 @@ void nm_spark_sender_begin(struct nm_spark_sender *s, const struct nm_spark_part
 int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec);
 /* Sends the collected bytes. Returns 0, NM_SHUFFLE_E_WAIT or -errno. */
 int nm_spark_sender_flush(struct nm_spark_sender *s, bool more);
+/* Frees memory that is kept for further bytes. */
+void nm_spark_sender_trim(struct nm_spark_sender *s);

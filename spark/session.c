@@ -84,7 +84,8 @@ static int open_block(struct turn *t, const struct nm_spark_request *q, struct n
     const struct nm_spark_local_dirs *locals = nm_spark_applications_locals(s->applications);
     struct nm_spark_executor executor;
     int r = nm_spark_applications_executor(s->applications, q->app, q->exec, &executor);
-    const struct nm_spark_lookup lookup = {locals, &s->application, {executor.dirs, executor.n, executor.n_sub_dirs}};
+    const struct nm_spark_lookup lookup = {
+        locals, &s->application, {executor.dirs, executor.n, executor.n_sub_dirs}, s->open_dirs};
 
     return r < 0 ? -ESRCH : nm_spark_block_open(&lookup, &q->block, ret);
 }

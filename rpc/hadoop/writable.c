@@ -87,6 +87,11 @@ static bool make_room(struct nm_writer *w, size_t size)
     return true;
 }
 
+uint8_t *nm_writer_reserve(struct nm_writer *w, size_t size)
+{
+    return make_room(w, size) ? w->data + w->size : NULL;
+}
+
 void nm_writer_put(struct nm_writer *w, struct nm_bytes bytes)
 {
     if (bytes.size == 0 || !make_room(w, bytes.size))

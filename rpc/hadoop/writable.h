@@ -29,5 +29,8 @@ struct nm_writer {
 void nm_writer_done(struct nm_writer *w); /* wipes the data, which may contain passwords */
 int nm_writer_result(const struct nm_writer *w, struct nm_bytes *ret);
 void nm_writer_put(struct nm_writer *w, struct nm_bytes bytes); /* appends the bytes without their length */
+/* Returns memory for so many bytes after those of the writer, or NULL. The caller adds those that it has written there
+ * to w->size. */
+uint8_t *nm_writer_reserve(struct nm_writer *w, size_t size);
 void nm_writer_vint(struct nm_writer *w, int64_t value);
 void nm_writer_bytes(struct nm_writer *w, struct nm_bytes bytes);

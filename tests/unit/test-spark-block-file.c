@@ -111,6 +111,60 @@ static void test_missing_blocks_are_reported(void **state)
     assert_int_equal(find(0, 1), -ENOENT);
 }
 
+/* ---- descriptors of directories ------------------------------------------------------------- */
+
+static struct nm_spark_open_dirs open_dirs;
+
+static void test_lookups_share_descriptors_of_directories(void **state)
+{
+    (void)state;
+    fixture.lookup.open = &open_dirs;
+    assert_int_equal(find(0, 1), 0);
+    assert_in_range(open_dirs.n, 1, 2); /* the index and the data are in any of two directories */
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(find(2, 3), 0);
+        assert_part("the third");
+        assert_int_equal(open_descriptors(), n_open + open_dirs.n + 1);
+    }
+    part.fd = nm_close(part.fd);
+    nm_spark_open_dirs_close(&open_dirs);
+    assert_int_equal(open_descriptors(), n_open);
+}
+
+/* An executor may register other directories at any time. */
+static void test_descriptors_of_other_directories_are_not_used(void **state)
+{
+    (void)state;
+    fixture.lookup.open = &open_dirs;
+    assert_int_equal(find(0, 1), 0);
+    (void)strcpy(fixture.dirs[0].name, "blockmgr-three");
+    (void)strcpy(fixture.dirs[1].name, "blockmgr-four");
+    assert_int_equal(find(0, 1), -ENOENT);
+    spark_fixture_map(&fixture, (const char *const[]){"another", NULL});
+    assert_int_equal(find(0, 1), 0);
+    assert_part("another");
+    nm_spark_open_dirs_close(&open_dirs);
+}
+
+static void test_there_are_few_descriptors_of_directories(void **state)
+{
+    char text[16];
+
+    (void)state;
+    fixture.lookup.open = &open_dirs;
+    for (unsigned i = 0; i < 3 * NM_SPARK_OPEN_DIRS_MAX; i++) {
+        (void)snprintf(text, sizeof text, "blockmgr-%u", i);
+        (void)strcpy(fixture.dirs[0].name, text);
+        (void)strcpy(fixture.dirs[1].name, text);
+        spark_fixture_map(&fixture, (const char *const[]){text, NULL});
+        assert_int_equal(find(0, 1), 0);
+        assert_part(text);
+        assert_int_equal(open_descriptors(), n_open + open_dirs.n + 1);
+    }
+    assert_int_equal(open_dirs.n, NM_SPARK_OPEN_DIRS_MAX);
+    nm_spark_open_dirs_close(&open_dirs);
+}
+
 /* ---- what containers have put there --------------------------------------------------------- */
 
 static void test_invalid_indexes_are_refused(void **state)
@@ -268,6 +322,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_blocks_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_empty_block_needs_no_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_blocks_are_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lookups_share_descriptors_of_directories, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_descriptors_of_other_directories_are_not_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_there_are_few_descriptors_of_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_indexes_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links_are_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_that_are_links_are_refused, set_up, tear_down),
