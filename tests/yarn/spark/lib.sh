@@ -2,34 +2,45 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing suite sets and uses
 #
 # PySpark from PyPI, for suites that source core.sh with spark in jobs_of: in client mode, in cluster mode, and with dynamic
-# allocation. Dynamic allocation releases executors and requests new ones by tracking shuffles. 56-spark-shuffle.sh runs another job
-# (spark_job) with Spark's shuffle service.
+# allocation. Dynamic allocation releases executors and requests new ones by tracking shuffles. spark/service.sh has functions for
+# jobs that use Spark's shuffle service. The names of the jobs' scripts are in spark_job.
+#
+# NMD_TEST_SPARK=VERSION is the version of PySpark. The default is the one of tests/deps. A suite that runs several versions lists
+# them in spark_versions before it sources this file, and names each one to spark_install, and in spark_version before spark_begin.
+# An empty name stands for the default.
 
 # The users of the jobs may be unable to read the directory in which PySpark is installed.
 spark_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-spark_installed=$NMD_TEST_BUILD/java/pyspark
+spark_installed() { echo "$NMD_TEST_BUILD/java/pyspark${1:+-$1}"; } # [VERSION]
 spark_fetch() {
-    (
-        flock 9
-        "$spark_here/../../deps" --python "$spark_installed" spark
-    ) 9>"$NMD_TEST_BUILD/java/lock"
+    local version
+    for version in "${spark_versions[@]:-${NMD_TEST_SPARK:-}}"; do
+        (
+            flock 9
+            "$spark_here/../../deps" --python "$(spark_installed "$version")" "spark${version:+-$version}"
+        ) 9>"$NMD_TEST_BUILD/java/lock" || return
+    done
 }
-spark_install() {
-    local found
-    mkdir "$shared/spark" || return
-    found=$(echo "$spark_installed"/lib/python3.*/site-packages/pyspark)
-    mount --bind "$found" "$shared/spark" && install -m 755 "$spark_here/job.py" "$shared/spark-job.py"
+spark_version=${NMD_TEST_SPARK:-}
+spark_home() { echo "$shared/spark${spark_version:+-$spark_version}"; }
+spark_install() { # [VERSION]
+    local spark_version=${1-$spark_version} found home
+    home=$(spark_home)
+    mkdir "$home" || return
+    found=$(echo "$(spark_installed "$spark_version")"/lib/python3.*/site-packages/pyspark)
+    mount --bind "$found" "$home" && install -m 755 "$spark_here/job.py" "$shared/spark-job.py"
 }
 spark_in=hdfs:///tmp # the directory of input and results
 # Submits a job with its own environment, from which spark-submit gets all paths.
 spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
-    local name=$1 options=()
+    local name=$1 options=() home
+    home=$(spark_home)
     shift
     while [ "$1" != -- ]; do options+=(--conf "$1"); shift; done
     shift
-    as_user SPARK_HOME="$shared/spark" HADOOP_CONF_DIR="$conf" YARN_CONF_DIR="$conf" SPARK_LOCAL_DIRS="$(home_of "$job_user")" \
-        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 "${spark_deadline:-200}" "$shared/spark/bin/spark-submit" --master yarn \
-        --driver-memory 512m --executor-memory 512m --conf "spark.yarn.jars=local:$shared/spark/jars/*" \
+    as_user SPARK_HOME="$home" HADOOP_CONF_DIR="$conf" YARN_CONF_DIR="$conf" SPARK_LOCAL_DIRS="$(home_of "$job_user")" \
+        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 "${spark_deadline:-200}" "$home/bin/spark-submit" --master yarn \
+        --driver-memory 512m --executor-memory 512m --conf "spark.yarn.jars=local:$home/jars/*" \
         --conf spark.yarn.am.memory=512m --conf spark.ui.enabled=false --conf "spark.driver.extraJavaOptions=$small" \
         --conf "spark.executor.extraJavaOptions=$small" --conf "spark.yarn.am.extraJavaOptions=$small" \
         --conf spark.yarn.submit.waitAppCompletion=true --conf spark.yarn.report.interval=300ms \
