@@ -164,7 +164,7 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
 /*
  * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. The cgroup's CPU
  * weight is half of the weight that a guaranteed container of one vcore would have at the level of the slice. There are
- * at most two helpers, with different names of less than 32 characters. The helper's cgroup is removed when the helper
+ * at most three helpers, with different names of less than 32 characters. The helper's cgroup is removed when the helper
  * or nmd ends. done() gets 0, or -errno with a reason. done() is called once, perhaps before this function returns, and
  * never after the manager has been freed.
  * -EOPNOTSUPP: this host has no CPU weights.
@@ -172,4 +172,7 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
 int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
                              void *userdata);
+/* Attaches a helper as above, with a limit of the cgroup's memory. */
+int nm_manager_attach_limited_helper(struct nm_manager *m, const char *name, pid_t pid, uint64_t memory_max_bytes,
+                                     nm_manager_placed_cb_t done, void *userdata);
 bool nm_manager_can_attach_helper(const struct nm_manager *m);

@@ -37,7 +37,7 @@ struct direct {
     bool use_libcgroup;
     bool has_slice_limits;
     struct nm_cgroup_limits slice_limits;
-    char *helper_paths[2]; /* the cgroups of the last placed helpers, or NULL */
+    char *helper_paths[3]; /* the cgroups of the last placed helpers, or NULL */
 };
 
 static struct direct *direct_of(struct nm_cgroup_backend *b)
@@ -411,7 +411,7 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
     return remove_group(d, cg->name);
 }
 
-/* Keeps the path of a helper's cgroup, which is removed at the end. There are at most two helpers. */
+/* Keeps the path of a helper's cgroup, which is removed at the end. There are at most three helpers. */
 static void keep_path(struct direct *d, char *path)
 {
     size_t i = 0;

@@ -382,6 +382,36 @@ static void print_gpus(FILE *f, const struct nm_term *term, const json_t *gpus)
     print_why(f, gpus, "trouble");
 }
 
+/* Prints the auxiliary services that are written in Java, and the state of their process. */
+static void print_aux_host(FILE *f, const struct nm_term *term, const json_t *host)
+{
+    const char *state = nm_json_str(host, "state");
+    const bool is_good = nm_streq(state, "running");
+    const enum nm_style style = is_good ? NM_STYLE_GOOD : NM_STYLE_BAD;
+    char used[32], most[32], name[160];
+    const json_t *one;
+    size_t i;
+
+    if (!json_is_object(host))
+        return;
+    print_label(f, term, "services");
+    json_array_foreach(nm_json_at(host, "services"), i, one) {
+        (void)snprintf(name, sizeof name, "%s", nm_json_str(one, "name"));
+        fprintf(f, "%s%s", i > 0 ? ", " : "", nm_term_clean(name));
+    }
+    fprintf(f, " in Java: %s%s%s", nm_term_on(term, style), state, nm_term_off(term, style));
+    if (nm_json_u64(host, "memory_bytes") > 0)
+        fprintf(f, ", %s", nm_format_size(nm_json_u64(host, "memory_bytes"), used, sizeof used));
+    if (nm_json_u64(host, "memory_bytes") > 0 && nm_json_u64(host, "memory_max_bytes") > 0)
+        fprintf(f, " of %s", nm_format_size(nm_json_u64(host, "memory_max_bytes"), most, sizeof most));
+    if (nm_json_u64(host, "restarts") > 0)
+        fprintf(f, ", restarted %" PRIu64 " time%s", nm_json_u64(host, "restarts"),
+                nm_plural((double)nm_json_u64(host, "restarts")));
+    (void)fputc('\n', f);
+    if (!is_good)
+        print_why(f, host, "trouble");
+}
+
 static void print_set(FILE *f, const json_t *set)
 {
     const char *name;
@@ -476,6 +506,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_size(f, status);
     print_resources(f, term, nm_json_at(status, "upstream.resources"));
     print_gpus(f, term, nm_json_at(status, "upstream.gpus"));
+    print_aux_host(f, term, nm_json_at(status, "upstream.aux_host"));
     print_described(f, term, nm_json_at(status, "upstream.node_labels"), "labels");
     print_described(f, term, nm_json_at(status, "upstream.node_attributes"), "attributes");
     nm_aux_services_print(f, term, nm_json_at(status, "upstream.services"));

@@ -36,6 +36,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/allocator/pack.c \
 	%D%/allocator/placement-reason.c \
 	%D%/conf/authority.c \
+	%D%/conf/aux-services.c \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-expand.c \
 	%D%/conf/conf-set.h \
@@ -82,6 +83,11 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/retention.c %D%/launch/retention.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/aux-access.c %D%/launch/aux-access.h \
+	%D%/launch/aux-apps.c %D%/launch/aux-apps.h \
+	%D%/launch/aux-command.c %D%/launch/aux-command.h \
+	%D%/launch/aux-dirs.c %D%/launch/aux-dirs.h \
+	%D%/launch/aux-host.c %D%/launch/aux-host.h \
 	%D%/launch/aux-server.c %D%/launch/aux-server.h \
 	%D%/launch/shuffle-jobs.c %D%/launch/shuffle-jobs.h \
 	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
@@ -142,6 +148,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-store.c \
 	%D%/node/node-report.c \
 	%D%/node/node-resources.c \
+	%D%/node/node-aux-services.c \
 	%D%/node/node-room.c \
 	%D%/node/node-rest.c \
 	%D%/node/node-start.c \

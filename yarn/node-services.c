@@ -89,6 +89,34 @@ static int make_spark(const struct nm_yarn_services_params *p, struct nm_yarn_se
     return nm_yarn_spark_new(&params, &h->spark, ret_message);
 }
 
+static int make_aux_host(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
+{
+    const struct nm_yarn_aux_host_params params = {
+        .event = p->event, .manager = p->manager, .settings = p->settings, .state_dir = p->state_dir,
+        .report_cb = p->report_cb, .on_event = on_event, .userdata = p->manager};
+
+    if (!nm_yarn_aux_host_is_wanted(p->settings))
+        return 0;
+    return nm_yarn_aux_host_new(&params, &h->aux_host, ret_message);
+}
+
+static bool is_app_here(void *userdata, const char *application)
+{
+    struct nm_yarn_application_id id;
+
+    return nm_yarn_application_id_parse(application, &id) >= 0 && nm_yarn_node_has_application(userdata, &id);
+}
+
+/* Waits for the auxiliary services before the node registers, because the answers to start requests contain their
+ * metadata. */
+static int begin_aux_host(struct nm_yarn_services *h, char **ret_message)
+{
+    if (!h->aux_host)
+        return 0;
+    nm_yarn_aux_host_end_strays(h->aux_host, is_app_here, h->node);
+    return nm_yarn_aux_host_wait(h->aux_host, ret_message);
+}
+
 static int make_logs(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
 {
     const struct nm_yarn_logs_params params = {
@@ -105,7 +133,7 @@ static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_ser
 {
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
-        .shuffle = h->shuffle, .spark = h->spark, .logs = h->logs,
+        .shuffle = h->shuffle, .spark = h->spark, .aux_host = h->aux_host, .logs = h->logs,
         .state_dir = p->state_dir, .on_change = on_node_change, .no_room = on_no_room,
         .application_ended = on_application_ended, .userdata = h, .report_cb = p->report_cb};
     int r = nm_yarn_node_new(&params, &h->node);
@@ -174,6 +202,10 @@ int nm_yarn_services_check(const struct nm_yarn_services_params *p, bool may_be_
         r = nm_yarn_spark_check(s, p->spark_program, may_be_ours, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     }
+    if (r == 0 && nm_yarn_aux_host_is_wanted(s)) {
+        r = nm_yarn_aux_host_check(s, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
     if (r == 0 && nm_yarn_logs_are_wanted(s)) {
         r = nm_yarn_logs_check(p->uploader_program, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
@@ -209,9 +241,13 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     if (r >= 0)
         r = make_spark(p, h, ret_message);
     if (r >= 0)
+        r = make_aux_host(p, h, ret_message);
+    if (r >= 0)
         r = make_logs(p, h, ret_message);
     if (r >= 0)
         r = make_node(p, h);
+    if (r >= 0)
+        r = begin_aux_host(h, ret_message);
     if (r >= 0)
         r = make_server(p, h, STEAL_FD(fd));
     if (r >= 0)
@@ -230,6 +266,7 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
     nm_yarn_proxy_free(h->proxy);
     nm_yarn_node_free(h->node);
     nm_yarn_logs_free(h->logs);
+    nm_yarn_aux_host_free(h->aux_host);
     nm_yarn_spark_free(h->spark);
     nm_yarn_shuffle_free(h->shuffle);
     nm_yarn_launcher_free(h->launcher);

@@ -4,6 +4,7 @@
 /* All objects that a node needs to run the cluster's containers. They are created and freed in the order of their
  * dependencies. */
 
+#include "yarn/launch/aux-host.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/spark-service.h"
@@ -33,6 +34,7 @@ struct nm_yarn_services {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
     struct nm_yarn_spark *spark;     /* NULL if the cluster doesn't use nm-spark-shuffle */
+    struct nm_yarn_aux_host *aux_host; /* NULL if no auxiliary service runs in Java */
     struct nm_yarn_logs *logs;       /* NULL if the cluster doesn't aggregate logs */
     struct nm_yarn_node *node;
     struct nm_yarn_cm_server *cm_server;

@@ -124,11 +124,13 @@ static json_t *show_logs(const struct nm_yarn *y, const struct nm_caller *who, b
 static json_t *show_details(void *userdata, const struct nm_caller *who, bool with_users)
 {
     const struct nm_yarn *y = userdata;
+    const struct nm_yarn_aux_host *aux_host = y->services->aux_host;
     json_t *details = json_object();
 
     if (json_object_set_new(details, "logs", show_logs(y, who, with_users)) == 0 &&
         json_object_set_new(details, "masters", show_masters(y, who, with_users)) == 0 &&
         json_object_set_new(details, "resources", nm_yarn_node_show_resources(y->services->node)) == 0 &&
+        json_object_set_new(details, "aux_host", aux_host ? nm_yarn_aux_host_to_json(aux_host) : json_null()) == 0 &&
         json_object_set_new(details, "gpus", nm_yarn_gpus_show(y, who)) == 0 &&
         json_object_set_new(details, "services", nm_yarn_aux_services_show(y)) == 0 &&
         nm_yarn_labels_show(y, details) == 0)

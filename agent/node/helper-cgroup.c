@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroups and CPU weights of nmd's helper processes, nm-shuffle and nm-spark-shuffle, which serve other hosts. In
+ * The cgroups and CPU weights of nmd's helper processes, which serve other hosts: nm-shuffle, nm-spark-shuffle, and the
+ * process for auxiliary services that are written in Java. In
  * the cgroup of nmd.service, a helper would have the weight of nmd. Since system.slice and the containers' slice have
  * equal weights, the helper could take half of the node's CPU from all containers together.
  *
@@ -22,12 +23,13 @@
 #include <string.h>
 
 #define MOST_MILLICORES UINT64_C(1000)
-#define HELPERS_MAX 2u
+#define HELPERS_MAX 3u
 
 /* A helper that was once attached. */
 struct one {
     char name[32];        /* empty: unused */
     struct nm_cgroup *cg; /* NULL if the helper does not run */
+    uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
     nm_manager_placed_cb_t placed;
     void *userdata;
 };
@@ -65,7 +67,7 @@ bool nm_helper_is_attached(struct nm_helper *h, const char *name)
     return one && one->cg;
 }
 
-static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
+static struct nm_cgroup_limits limits_for(const struct nm_manager *m, const struct one *one)
 {
     const uint64_t slice = nm_cgroup_slice_read_cpu_weight(m->backend);
     const uint64_t vcore = nm_settings_vcore_millicores(m->config, &m->sampled.node, 1000);
@@ -74,6 +76,7 @@ static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
     const uint64_t weight = slice * (NM_MIN(vcore, MOST_MILLICORES) / 2) / capacity;
 
     limits.cpu_weight = (uint32_t)NM_MAX(NM_MIN(weight, slice / 2), UINT64_C(1));
+    limits.memory_max_bytes = one->memory_max_bytes;
     return limits;
 }
 
@@ -96,8 +99,14 @@ bool nm_manager_can_attach_helper(const struct nm_manager *m)
 int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
                              void *userdata)
 {
-    const struct nm_cgroup_limits limits = limits_for(m);
+    return nm_manager_attach_limited_helper(m, name, pid, NM_CGROUP_NONE, done, userdata);
+}
+
+int nm_manager_attach_limited_helper(struct nm_manager *m, const char *name, pid_t pid, uint64_t memory_max_bytes,
+                                     nm_manager_placed_cb_t done, void *userdata)
+{
     struct one *one = find(m->helper, name);
+    struct nm_cgroup_limits limits;
 
     assert(name && pid > 1 && done);
     if (!nm_manager_can_attach_helper(m))
@@ -106,6 +115,8 @@ int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, 
     (void)strcpy(one->name, name);
     one->placed = done;
     one->userdata = userdata;
+    one->memory_max_bytes = memory_max_bytes;
+    limits = limits_for(m, one);
     return m->backend->ops->attach_helper(m->backend, name, pid, &limits, on_placed, one);
 }
 
@@ -113,9 +124,11 @@ int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, 
  * reached. A restarted helper gets the current weight when nmd moves it into its cgroup. */
 void nm_helper_follow(struct nm_manager *m)
 {
-    const struct nm_cgroup_limits limits = limits_for(m);
+    for (size_t i = 0; i < HELPERS_MAX; i++) {
+        const struct one *one = &m->helper->all[i];
+        const struct nm_cgroup_limits limits = limits_for(m, one);
 
-    for (size_t i = 0; i < HELPERS_MAX; i++)
-        if (m->helper->all[i].cg)
-            (void)m->backend->ops->set_limits(m->backend, m->helper->all[i].cg, &limits, NULL, NULL);
+        if (one->cg)
+            (void)m->backend->ops->set_limits(m->backend, one->cg, &limits, NULL, NULL);
+    }
 }

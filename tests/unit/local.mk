@@ -48,7 +48,7 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 	%D%/test-yarn-lend-distribute %D%/test-yarn-lend-rooms \
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
-	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-spark %D%/test-yarn-tracker
+	%D%/test-yarn-aux-host %D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-spark %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-node-rest %D%/test-yarn-proxy-stats \
 	%D%/test-yarn-rest %D%/test-yarn-web
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \

@@ -109,10 +109,7 @@ static const char *why_class(const struct service *s)
     if (nm_streq(s->class_name, SPARK_CLASS))
         return "jobs of MapReduce send their keys to " NM_YARN_SHUFFLE ", which can't be the service of Spark; list "
                "Spark's service under another name, such as " NM_YARN_SPARK;
-    if (nm_streq(s->class_name, SHUFFLE_CLASS))
-        return "nm-shuffle serves map outputs only under the name " NM_YARN_SHUFFLE ", for which jobs of MapReduce "
-               "look";
-    return "nmd can't run an auxiliary service written in Java, and jobs that need it would fail";
+    return NULL; /* it runs in Java */
 }
 
 /* Writes why nmd can't run a service, which is in its name. spark: the name of Spark's service that comes first in the

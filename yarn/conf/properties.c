@@ -10,6 +10,7 @@
 #define RANGE(low, high) .min = (low), .max = (high)
 #define HOUR_MSEC (3600 * INT64_C(1000))
 #define SPARK "spark."
+#define AUX "nmd.aux-host."
 #define OVER_ALLOCATION "yarn.nodemanager.overallocation."
 #define HEALTH "yarn.nodemanager.health-checker."
 #define DISKS "yarn.nodemanager.disk-health-checker."
@@ -224,7 +225,29 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.aux-services", NM_YARN_LIST, FIELD(aux_services), "", .unlisted = true,
      .meaning = "Services of the node. mapreduce_shuffle serves map outputs to reducers. A service whose class "
                 "(yarn.nodemanager.aux-services.NAME.class) is Spark's YarnShuffleService, by default spark_shuffle, "
-                "serves the shuffle files of Spark's executors."},
+                "serves the shuffle files of Spark's executors. Any other service runs in a process of Java."},
+    {AUX "services", NM_YARN_LIST, FIELD(aux.java_services), "",
+     .meaning = "Names of auxiliary services that run in the process of Java although nmd has a program for them."},
+    {AUX "java", NM_YARN_TEXT, FIELD(aux.java), "",
+     .meaning = "Path of the java program for auxiliary services. Empty: $JAVA_HOME/bin/java, or java in PATH."},
+    {AUX "class-path", NM_YARN_TEXT, FIELD(aux.class_path), "",
+     .meaning = "Class path of that process, after the directory of the cluster's files: absolute paths, separated by "
+                "':', as hadoop classpath prints them. Empty: the jars below $HADOOP_HOME/share/hadoop."},
+    {AUX "jar", NM_YARN_TEXT, FIELD(aux.jar), "/usr/share/java/nmd-aux-host.jar",
+     .meaning = "Path of nmd's own jar for that process, from the package nmd-aux-host."},
+    {AUX "java-options", NM_YARN_TEXT, FIELD(aux.options), "",
+     .meaning = "Further options for java, separated by blanks."},
+    {AUX "heap-mb", NM_YARN_NUMBER, FIELD(aux.heap_mib), "512", RANGE(32, INT32_MAX),
+     .meaning = "Maximum heap of that process (-Xmx)."},
+    {AUX "memory-mb", NM_YARN_NUMBER, FIELD(aux.memory_mib), "1536", RANGE(64, INT32_MAX),
+     .meaning = "Maximum memory of that process, with its page cache and what it uses beside the heap. If it needs "
+                "more, the kernel kills it, and nmd starts it again."},
+    {AUX "hadoop-user", NM_YARN_TEXT, FIELD(aux.user), "yarn",
+     .meaning = "Name under which that process reads HDFS (HADOOP_USER_NAME). The jars of a remote class path must "
+                "belong to this user."},
+    {AUX "start-timeout-ms", NM_YARN_MSEC, FIELD(aux.start_usec), "30000", RANGE(1000, HOUR_MSEC),
+     .meaning = "nmd's start waits for the auxiliary services at most for this time, and then continues without "
+                "them."},
     {"yarn.nodemanager.container-executor.class", NM_YARN_TEXT, FIELD(executor), EXECUTOR "DefaultContainerExecutor",
      .meaning = "nmd doesn't run these Java classes, but starts containers as the same users. LinuxContainerExecutor: "
                 "nmd runs as root, and containers run as other users. DefaultContainerExecutor: containers run as "

@@ -200,6 +200,13 @@ struct nm_yarn_settings {
         bool authenticates, has_crypto, falls_back, must_encrypt;
     } spark; /* the auxiliary service of Spark */
     bool has_shuffle; /* the auxiliary service mapreduce_shuffle (native-services.h) */
+    struct nm_yarn_aux_settings {
+        char **java_services; /* names of services that run in Java although nmd has a program for them */
+        char *java, *class_path, *jar, *options, *user; /* java, class_path: ""; the default of launch/aux-command.h */
+        int64_t heap_mib, memory_mib;
+        uint64_t start_usec;
+        char **names; /* derived: the names of all services that run in the process of Java */
+    } aux; /* the process for auxiliary services that are written in Java */
     int64_t shuffle_port, shuffle_max_connections;
     bool shuffle_drops_cache;
 

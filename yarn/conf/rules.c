@@ -59,6 +59,7 @@ struct rule {
 #define OWN_PROTOCOL "nmd supports only Hadoop's own RPC protocol, not protocols implemented by Java classes"
 #define NO_POLICY "nmd doesn't check access lists of services; clients are authenticated only by their tokens"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
+#define MANIFEST NODE "aux-services.manifest"
 #define WITH_SERVICES .unless = {"yarn.nodemanager.aux-services", ""}
 #define NO_MERGE "org.apache.spark.network.shuffle.NoOpMergedShuffleFileManager"
 /* Prefixes of the names of access lists. Hadoop's NodeManager has several services with access lists
@@ -164,7 +165,7 @@ static const struct rule rules[] = {
     {NM_YARN_PLUGINS, "", .allowed = NM_YARN_GPU, .fatal = true,
      .why = "nmd assigns GPUs to containers, but no other devices; it also counts resources of node-resources.xml"},
     {"yarn.nodemanager.aux-services.manifest.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
+     .why = "nmd reads the auxiliary services from yarn.nodemanager.aux-services and not from a manifest"},
     {"yarn.nodemanager.containers-launcher.class", LAUNCHER, .allowed = LAUNCHER, .fatal = true,
      .why = "nmd starts containers itself and can't run a launcher written in Java"},
     {"yarn.nodemanager.pluggable-device-framework.enabled", "false", .allowed = "false", .fatal = true,
@@ -257,7 +258,7 @@ static const char *const idle[] = {
     "elastic-memory-control.", "windows-",
     /* details of functions that a rule refuses or warns of; without that function they have no effect */
     "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
-    "aux-services.", "csi-driver.", "csi-driver-adaptor.",
+    "aux-services.manifest", "aux-services.manifest.", "csi-driver.", "csi-driver-adaptor.",
     "numa-awareness.", "resource-plugins.", "pluggable-device-framework.", "runtime.linux.",
     "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
@@ -288,15 +289,18 @@ static bool is_without_effect(const char *rest)
     return false;
 }
 
-/* Returns true for names of families: the operator chooses the last part of the name. defaults.c, sources.c, lending.c
- * and settings.c read these properties. */
+/* Returns true for names of families: the operator chooses a part of the name. defaults.c, sources.c, lending.c,
+ * aux-services.c and settings.c read these properties. */
 static bool is_of_family(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
                                            OWN "fetch-command.", OWN "lending.user.", OWN "lending.queue.",
-                                           OWN "lending.type.", NODE "admin-env.", NM_YARN_RESOURCE_PREFIX,
+                                           OWN "lending.type.", NODE "admin-env.", NODE "aux-services.",
+                                           NM_YARN_RESOURCE_PREFIX,
                                            "yarn.resource-types."};
 
+    if (strncmp(name, MANIFEST, strlen(MANIFEST)) == 0)
+        return false;
     for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++)
         if (strncmp(name, families[i], strlen(families[i])) == 0)
             return true;

@@ -119,6 +119,19 @@ bool nm_yarn_gpus_are_wanted(const struct nm_yarn_settings *s);
 int nm_yarn_gpus_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
                       struct nm_refusals *refusals);
 
+/* ---- auxiliary services: aux-services.c --------------------------------------------------- */
+
+/*
+ *   yarn.nodemanager.aux-services             the names of the services
+ *   yarn.nodemanager.aux-services.NAME.class  the class of a service; native-services.h has those that need no Java
+ *   nmd.aux-host.services                     names of services that run in Java although nmd has a program for them
+ */
+
+/* Determines which services run in the process of Java (s->aux.names): those for which nmd has no program, and those of
+ * nmd.aux-host.services. Must be called after nm_yarn_native_services_read(), whose result it may change. */
+int nm_yarn_aux_services_read(struct nm_yarn_settings *s);
+void nm_yarn_aux_services_done(struct nm_yarn_settings *s);
+
 /* ---- addresses of name nodes: authority.c ------------------------------------------------- */
 
 /* Parses the address of a name node. Properties of HDFS and URIs contain such addresses. The code is pure. */

@@ -56,6 +56,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     free_variables(s);
     nm_yarn_resource_types_done(s);
     nm_yarn_executor_done(&s->executor_rules);
+    nm_yarn_aux_services_done(s);
     free(s);
     return NULL;
 }
@@ -239,6 +240,8 @@ static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t
         r = nm_yarn_native_services_find(c, nm_yarn_rules_report, &(struct nm_yarn_check){warn, userdata, refusals});
     if (r == 0)
         r = nm_yarn_native_services_read(c, s);
+    if (r == 0)
+        r = nm_yarn_aux_services_read(s);
     if (r == 0)
         r = nm_yarn_spark_site_warn(c, warn, userdata);
     if (r == 0)

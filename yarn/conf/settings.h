@@ -28,6 +28,9 @@ int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret);
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message);
 
+/* Returns whether the auxiliary service runs in the process of Java (launch/aux-host.h). */
+bool nm_yarn_aux_is_hosted(const struct nm_yarn_settings *s, const char *name);
+
 /* Returns how long to wait for the answer to a heartbeat, of the node or of a master. If there are several
  * ResourceManagers, the one that doesn't answer may hang, or its host may be off, while another one is active. The
  * ResourceManager recognizes a heartbeat that is sent again. UINT64_MAX: no limit. */

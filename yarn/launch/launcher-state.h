@@ -26,6 +26,8 @@ struct nm_yarn_launcher {
     struct nm_yarn_cleanup_queue *cleanup_queue;
     struct nm_pattern *user_pattern;
     int64_t java_version;
+    bool grants_access; /* auxiliary services in Java have the group aux_gid (aux-access.h) */
+    gid_t aux_gid;
     unsigned n_preparations;
     struct nm_yarn_preparations retained; /* preparations of containers that an earlier nmd has started */
     size_t n_retaining;                   /* those with resources left to retain */

@@ -12,6 +12,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/loop.h"
+#include "yarn/launch/aux-dirs.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
@@ -133,6 +134,18 @@ static void find_java(struct nm_yarn_launcher *l)
         l->java_version = nm_yarn_java_version(text);
 }
 
+/* Finds the group of auxiliary services that are written in Java. Without their account, aux-host.c refuses to
+ * start. */
+static void find_aux_group(struct nm_yarn_launcher *l)
+{
+    const struct nm_yarn_settings *s = l->params.settings;
+    struct nm_identity account = {};
+
+    if (s->aux.names && s->aux.names[0] && nm_yarn_aux_find_account(&account, &l->grants_access, NULL) < 0)
+        l->grants_access = false;
+    l->aux_gid = account.gid;
+}
+
 /* Refuses LinuxContainerExecutor if nmd isn't root. Unknown classes were refused when the settings were read. */
 static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
 {
@@ -180,6 +193,7 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
         r = nm_yarn_cleanup_queue_new(l->params.event, s, nm_yarn_caches_any(&l->caches), &l->local, &l->log, state,
                                       &l->cleanup_queue);
     find_java(l);
+    find_aux_group(l);
     return r;
 }
 

@@ -8,6 +8,7 @@
 
 #include "util/fnv1a.h"
 #include "util/loop.h"
+#include "yarn/launch/aux-access.h"
 #include "yarn/launch/launcher-state.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/retention.h"
@@ -157,6 +158,17 @@ static int make_local_one(const struct nm_yarn_dir *d, const struct nm_yarn_dirs
     return nm_yarn_dirs_make_local(d->fd, t, is_own);
 }
 
+/* Gives auxiliary services that are written in Java access to what the application's tasks write. A failure isn't
+ * reported here: the service can't read the files, and says so to its clients. */
+static void grant_access(const struct nm_yarn_preparation *p)
+{
+    const struct nm_yarn_dirs *dirs = &p->launcher->local;
+
+    for (size_t i = 0; p->launcher->grants_access && i < dirs->n; i++)
+        if (dirs->all[i].fd >= 0 && dirs->all[i].is_good)
+            (void)nm_yarn_aux_access_grant(dirs->all[i].fd, &p->owner, p->launcher->aux_gid);
+}
+
 static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_dirs_owner *t, bool is_own)
 {
     (void)is_own;
@@ -167,6 +179,8 @@ static int make_local(struct nm_yarn_preparation *p, char **ret_message)
 {
     int r = make_each(p, &p->launcher->local, p->task.dirs.local_dir, make_local_one, ret_message);
 
+    if (r >= 0)
+        grant_access(p);
     p->local_failed = is_of_disk(r);
     return r;
 }

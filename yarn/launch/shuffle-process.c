@@ -21,7 +21,7 @@
 #include "util/inherited.h"
 #include "util/loop.h"
 
-#define LINE_MAX_SIZE 4096
+#define LINE_MAX_SIZE (20u << 10) /* metadata of NM_YARN_AUX_METADATA_MAX bytes in hexadecimal fit */
 #define LAST_SIZE 300
 #define UNSENT_MAX (16u << 20)
 
@@ -64,7 +64,8 @@ static void reset_priorities(uint64_t most_files, int nice)
 
 static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int in, int out, int err, pid_t nmd)
 {
-    char *env[] = {(char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LC_ALL=C.UTF-8", NULL};
+    static const char *const usual[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", NULL};
+    char *const *env = (char *const *)(p->env ?: usual);
     int program;
 
     /* nm-shuffle exits at the end of its input. A stopped nm-shuffle (SIGSTOP) doesn't read its input, and would keep
@@ -74,14 +75,17 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     (void)setsid();
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         _exit(126);
-    program = dup3(p->program_fd, STDERR_FILENO + 1, O_CLOEXEC);
+    program = p->path ? 0 : dup3(p->program_fd, STDERR_FILENO + 1, O_CLOEXEC);
     if (program < 0 && p->program_fd != STDERR_FILENO + 1)
         _exit(126);
-    nm_closefrom(STDERR_FILENO + 2);
+    nm_closefrom(STDERR_FILENO + (p->path ? 1 : 2));
     reset_priorities(p->most_files, p->nice);
-    if (chdir("/") < 0)
+    if (chdir("/") < 0 || (p->as && nm_become(p->as, &(struct nm_become_options){.no_new_privs = true}) < 0))
         _exit(126);
-    (void)fexecve(STDERR_FILENO + 1, (char *const *)p->argv, env);
+    if (p->path)
+        (void)execve(p->path, (char *const *)p->argv, env);
+    else
+        (void)fexecve(STDERR_FILENO + 1, (char *const *)p->argv, env);
     _exit(127);
 }
 
@@ -128,7 +132,9 @@ static void handle_line(struct nm_yarn_shuffle_process *p, const char *line)
 {
     json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
 
-    if (!o && !p->is_listening)
+    if (!o && p->params.other)
+        (void)snprintf(p->last, sizeof p->last, "%.*s", LAST_SIZE - 1, line); /* a message of the virtual machine */
+    else if (!o && !p->is_listening)
         (void)give_up(p);
     if ((value = json_object_get(o, "listening")) && json_integer_value(value) > 0 &&
         json_integer_value(value) <= UINT16_MAX) {
@@ -138,6 +144,8 @@ static void handle_line(struct nm_yarn_shuffle_process *p, const char *line)
         p->params.refused(json_string_value(value), p->params.userdata);
     else if ((value = json_object_get(o, "ok")))
         handle_figures(p, value);
+    else if (o && p->params.other)
+        p->params.other(o, p->params.userdata);
     json_decref(o);
 }
 
@@ -376,7 +384,7 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
         r = watch(p);
     if (r < 0)
         return r;
-    p->params.argv = NULL; /* the caller's array is not used after this function */
+    p->params.argv = p->params.env = NULL; /* the caller's arrays are not used after this function */
     *ret = STEAL_PTR(p);
     return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* An nm-shuffle process that is a child of nmd. nmd writes lines to the process. The process reports when it is
- * listening. */
+/* An nm-shuffle process, or another process of auxiliary services, that is a child of nmd. nmd writes lines to the
+ * process. The process reports when it is listening. */
 
+#include <jansson.h>
 #include <systemd/sd-event.h>
 
+#include "util/become.h"
 #include "util/error.h"
 
 /* What nm-shuffle or nm-spark-shuffle has done. An output of nm-spark-shuffle is a block. */
@@ -23,6 +25,9 @@ struct nm_yarn_shuffle_process_params {
     sd_event *event;
     const char *name;         /* for messages; NULL: nm-shuffle */
     int program_fd;           /* an open descriptor of nm-shuffle's file, which the caller closes */
+    const char *path;         /* the program, which may be a script; NULL: program_fd is the program */
+    const char *const *env;   /* NULL-terminated; NULL: only PATH and LC_ALL */
+    const struct nm_identity *as; /* the process runs as this user; NULL: as nmd until it changes its user itself */
     const char *const *argv;  /* NULL-terminated */
     uint64_t most_files;      /* limit of open files */
     int nice;
@@ -33,6 +38,8 @@ struct nm_yarn_shuffle_process_params {
     void (*refused)(const char *error, void *userdata);
     void (*counted)(const struct nm_yarn_shuffle_figures *figures, void *userdata);
     void (*ended)(const char *why, void *userdata);
+    /* Called for an object with other members. May be NULL. */
+    void (*other)(const json_t *line, void *userdata);
     void *userdata;
 };
 

@@ -27,7 +27,7 @@ struct nm_yarn_spark_params {
     void (*report_cb)(int level, const char *sentence);
 };
 
-/* Returns whether the configuration lists the service. */
+/* Returns whether the configuration lists the service, and it does not run in Java. */
 bool nm_yarn_spark_is_wanted(const struct nm_yarn_settings *s);
 /* Starts the service. When this function returns 0, nm-spark-shuffle is listening. *ret_message: the reason for a
  * failure, or NULL. */

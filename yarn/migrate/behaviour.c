@@ -74,7 +74,8 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "container waits on the node until the resource is free."},
     {NM "aux-services", false, IF_SET,
      "nm-shuffle and nm-spark-shuffle, processes of their own, serve the files of MapReduce and of Spark at the same "
-     "ports and with the same protocols."},
+     "ports and with the same protocols. Other services run in one process of Java beside nmd, which needs Java and "
+     "Hadoop's jars on the node."},
     {"fs.defaultFS", false, IF_SET,
      "Resources without a scheme are fetched from this file system."},
     {"dfs.nameservices", false, IF_SET, "nm-localizer finds the name nodes by this property."},
@@ -116,9 +117,12 @@ const struct nm_migrate_behaviour nm_migrate_behaviours[] = {
      "nmd runs containers as processes without images, so this has no effect."},
     {NM "resource-plugins.", true, IF_SET, "nmd offers no devices except GPUs, so this has no effect."},
     {NM "pluggable-device-framework.", true, IF_SET, "nmd offers no devices except GPUs, so this has no effect."},
-    {NM "aux-services.", true, IF_SET,
-     "The programs of the services of MapReduce and of Spark are parts of nmd, so this has no effect. nmd only looks "
-     "for spark-shuffle-site.xml in the class path of Spark's service."},
+    {NM "aux-services.manifest", true, IF_SET, "nmd reads no manifest of auxiliary services, so this has no effect."},
+    {NM "aux-services.manifest.", true, IF_SET, "nmd reads no manifest of auxiliary services, so this has no effect."},
+    {NM "aux-services.", false, IF_SET,
+     "The programs of the services of MapReduce and of Spark are parts of nmd, which only looks for "
+     "spark-shuffle-site.xml in the class path of Spark's service. Other services run in one process of Java beside "
+     "nmd."},
     {NM "csi-driver.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "csi-driver-adaptor.", true, IF_SET, NO_SUCH_FUNCTION},
     {NM "network-tagging", true, IF_SET, NO_SUCH_FUNCTION},

@@ -12,6 +12,7 @@
 #include "util/error.h"
 #include "util/fault.h"
 #include "yarn/id-messages.h"
+#include "yarn/launch/aux-host.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/spark-service.h"
@@ -32,6 +33,7 @@ static void complete(struct nm_yarn_container *i, int32_t status, const char *di
     free(i->diagnostics);
     i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without diagnostics */
     nm_yarn_container_end_logs(i);
+    nm_yarn_container_end_services(i);
     if (i->node->p.settings->n_resource_types > 0)
         (void)sd_event_source_set_enabled(i->node->serve, SD_EVENT_ONESHOT);
     i->node->p.on_change(i->node->p.userdata);
@@ -154,6 +156,8 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
     if (n->p.spark)
         nm_yarn_spark_end_application(n->p.spark, app->text);
+    if (n->p.aux_host)
+        nm_yarn_aux_host_end_application(n->p.aux_host, app->text);
     if (n->p.logs)
         nm_yarn_logs_end_application(n->p.logs, &app->id);
     n->p.application_ended(&app->id, n->p.userdata);

@@ -6,8 +6,6 @@
 
 #include "util/error.h"
 #include "yarn/launch/launcher.h"
-#include "yarn/launch/shuffle-service.h"
-#include "yarn/launch/spark-service.h"
 
 static void on_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
 {
@@ -104,33 +102,6 @@ struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, co
                                  .node_port = n->port,
                                  .web_port = n->web_port,
                                  .gpus = nm_yarn_container_gpu_set(i)};
-}
-
-static void set_service(Yarn__Data *d, const char *name, struct nm_bytes value)
-{
-    *d = (Yarn__Data)YARN__DATA__INIT;
-    d->key = (char *)(uintptr_t)name;
-    d->has_value = 1;
-    d->value = (ProtobufCBinaryData){value.size, (uint8_t *)(uintptr_t)value.data};
-}
-
-/* Spark's executors ignore the value of their service, which is empty as in Hadoop. */
-int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n)
-{
-    Yarn__Data **list = nm_arena_alloc(arena, 2 * sizeof *list), *all = nm_arena_alloc(arena, 2 * sizeof *all);
-    size_t used = 0;
-
-    if (!list || !all)
-        return -ENOMEM;
-    if (n->p.shuffle)
-        set_service(&all[used++], NM_YARN_SHUFFLE, nm_yarn_shuffle_metadata(n->p.shuffle));
-    if (n->p.spark)
-        set_service(&all[used++], nm_yarn_spark_name(n->p.spark), (struct nm_bytes){});
-    for (size_t k = 0; k < used; k++)
-        list[k] = &all[k];
-    *ret = list;
-    *ret_n = used;
-    return 0;
 }
 
 void nm_yarn_container_prepare(struct nm_yarn_container *i)

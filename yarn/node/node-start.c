@@ -11,6 +11,7 @@
 #include "util/error.h"
 #include "util/fault.h"
 #include "yarn/id-messages.h"
+#include "yarn/launch/aux-host.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/spark-service.h"
 #include "yarn/launch/user.h"
@@ -27,19 +28,28 @@ static bool is_of_spark(const struct nm_yarn_node *n, const char *name)
     return n->p.spark && nm_streq(name, nm_yarn_spark_name(n->p.spark));
 }
 
-static bool has_service(const struct nm_yarn_node *n, const char *name)
+/* *ret_why: the words for a service that the node has, but that isn't running yet. */
+static bool has_service(const struct nm_yarn_node *n, const char *name, const char **ret_why)
 {
-    return (n->p.shuffle && nm_streq(name, NM_YARN_SHUFFLE)) || is_of_spark(n, name);
+    bool was_running;
+
+    *ret_why = "does not exist";
+    if ((n->p.shuffle && nm_streq(name, NM_YARN_SHUFFLE)) || is_of_spark(n, name))
+        return true;
+    if (!n->p.aux_host || !nm_yarn_aux_host_has(n->p.aux_host, name, &was_running))
+        return false;
+    *ret_why = "is not running yet on this node";
+    return was_running;
 }
 
 static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
 {
     for (size_t k = 0; k < context->n_service_data; k++) {
-        const char *name = context->service_data[k]->key ?: "";
+        const char *name = context->service_data[k]->key ?: "", *words;
 
-        if (!has_service(n, name)) {
+        if (!has_service(n, name, &words)) {
             nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_INVALID_AUX_SERVICE,
-                             "The auxService:%.120s does not exist", name);
+                             "The auxService:%.120s %s", name, words);
             return NM_YARN_REFUSED;
         }
     }
@@ -106,11 +116,14 @@ static void give_service_data(struct nm_yarn_container *i)
     const Yarn__LaunchContext *context = i->record->context;
     const struct nm_yarn_node_params *p = &i->node->p;
 
+    nm_yarn_container_begin_services(i);
     for (size_t k = 0; k < context->n_service_data; k++) {
         const Yarn__Data *d = context->service_data[k];
         const struct nm_bytes data = {d->value.data, d->value.len};
 
-        if (is_of_spark(i->node, d->key ?: ""))
+        if (nm_yarn_aux_is_hosted(p->settings, d->key ?: ""))
+            nm_yarn_aux_host_add_data(p->aux_host, i->app->text, i->app->submitter, d->key, data);
+        else if (is_of_spark(i->node, d->key ?: ""))
             (void)nm_yarn_spark_add(p->spark, i->app->submitter, i->record->user, i->app->text, data);
         else
             (void)nm_yarn_shuffle_add(p->shuffle, i->app->submitter, i->record->user, i->app->text, data);

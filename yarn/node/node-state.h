@@ -105,6 +105,11 @@ int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struc
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why);
 
+/* ---- node-aux-services.c ---- */
+/* Inform the auxiliary services that are written in Java about a new or adopted container, and about its end. */
+void nm_yarn_container_begin_services(const struct nm_yarn_container *i);
+void nm_yarn_container_end_services(const struct nm_yarn_container *i);
+
 /* ---- node-messages.c ---- */
 /* Adds a line with the time to the container's messages, and drops the oldest lines beyond 1 KiB. Without memory, the
  * new line is lost. */

@@ -123,6 +123,7 @@ static int adopt(struct nm_yarn_node *n, const char *id)
         nm_yarn_container_ended(i, c);
         return 0;
     }
+    nm_yarn_container_begin_services(i);
     nm_yarn_container_restrict(i);
     nm_yarn_container_adopt_wait(i, c);
     return 0;

@@ -47,6 +47,7 @@ struct nm_yarn_node;
 struct nm_yarn_launcher; /* launch/launcher.h */
 struct nm_yarn_shuffle;  /* launch/shuffle-service.h */
 struct nm_yarn_spark;    /* launch/spark-service.h */
+struct nm_yarn_aux_host; /* launch/aux-host.h */
 struct nm_yarn_logs;     /* logs/logs.h */
 
 struct nm_yarn_node_params {
@@ -56,6 +57,7 @@ struct nm_yarn_node_params {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
     struct nm_yarn_spark *spark;     /* NULL if the cluster doesn't use nm-spark-shuffle */
+    struct nm_yarn_aux_host *aux_host; /* NULL if no auxiliary service runs in Java */
     struct nm_yarn_logs *logs;       /* NULL if the cluster doesn't aggregate logs */
     const char *state_dir;           /* nmd's state directory */
     /* Called when a container has ended and the ResourceManager should get a heartbeat immediately. */

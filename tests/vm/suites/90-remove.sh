@@ -34,7 +34,7 @@ is "the directories of the cluster belong to root after the setup" \
 out=$(dpkg -P nmd 2>&1) && status=0 || status=$?
 is "the package can be purged" "$status" 0 || diag "$out"
 like "the purge names the group and the users that it does not remove" \
-    "$out" '^nmd: the group nmd and the users nmd-shuffle and nmd-localizer stay'
+    "$out" '^nmd: the group nmd and the users nmd-shuffle, nmd-aux and nmd-localizer stay'
 is "the purge undoes the setup" "$(stat -c "%U %a" /srv/purge/hadoop) $(cd /srv/purge && echo *)" \
     "alice 2775 conf hadoop"
 is "the purge leaves no file of nmd" \

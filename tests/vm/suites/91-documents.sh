@@ -98,8 +98,8 @@ after_command() {
         'apt purge'*)
             is "the purge keeps only a configuration file that an administrator has added" "$(existing_paths)" \
                 /etc/nmd/nmd.conf.d/90-mine.conf
-            is "the purge keeps the group and the users" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
-                "nmd nmd-shuffle nmd-localizer"
+            is "the purge keeps the group and the users" "$(getent group nmd nmd-shuffle nmd-aux nmd-localizer | cut -d: -f1 | xargs)" \
+                "nmd nmd-shuffle nmd-aux nmd-localizer"
             ;;
     esac
 }
