@@ -3,15 +3,16 @@
 # deadline: 600
 # beside: others
 #
-# Auxiliary services that are written in Java, on a node of nmd: Hadoop's own ShuffleHandler serves MapReduce, and Tez' service
-# serves Tez. Their process and nmd are killed while reducers wait for map outputs. NMD_TEST_HADOOP=VERSION is the version of Hadoop.
-jobs_of=(auxhost tez)
+# Auxiliary services that are written in Java, on a node of nmd: Hadoop's own ShuffleHandler serves MapReduce. Its process and nmd are
+# killed while reducers wait for map outputs. NMD_TEST_HADOOP=VERSION is the version of Hadoop.
+jobs_of=(auxhost)
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
 # shellcheck disable=SC2034 # jobs.sh uses them
 jobs_fs=local job_deadline=240
 tez_class=org.apache.tez.auxservices.ShuffleHandler
+handler=org.apache.hadoop.mapred.ShuffleHandler
 service=yarn.nodemanager.aux-services
 port=13562
 # shellcheck disable=SC2154
@@ -19,7 +20,7 @@ log=$dir/nmd1/state-aux/log/aux-host.log
 
 start_node() { nmd_node_start 1 "${properties[@]}" "$@" && wait_until 60 node_is 1 RUNNING; } # NAME=VALUE...
 host() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
-host_trouble() { diag "the end of the services' log:" "$(tail -n 30 "$log")" "$(tail -n 10 "$dir/nmd1.log")"; }
+host_trouble() { diag "the end of the services' log:" "$(tail -n 30 "$log")" "$(grep "auxiliary services" "$dir/nmd1.log" | tail -n 10)"; }
 is_running() { [ "$(host state)" = running ] && [ "$(host pid)" != "${1:-0}" ]; } # [FORMER-PID]
 has_applications() { [ "$(host applications)" = "$1" ]; }
 is_known() { has_applications 1; }
@@ -54,8 +55,8 @@ refusals() {
     out=$(check_config)
     like "a class path without Hadoop is refused" "$out" 'needs Hadoop.s jars, but no hadoop-yarn-server-nodemanager'
     node_files 1 7101 "$service=vendor" "$service.vendor.class=com.example.Missing" "${properties[@]}"
-    out=$(timeout 120 "$NMD" --config "$nmd_conf" --socket "$dir/refused.sock" --state-dir "$dir/check-state" --runtime-dir "$dir/check-run" \
-        --slice "nmdtest${$}r.slice" --backend direct --yarn-conf "$shared/node1/conf" 2>&1)
+    out=$(timeout 120 "$NMD" --config "$nmd_conf" --socket "$dir/refused.sock" --state-dir "$dir/check-state" \
+        --runtime-dir "$dir/check-run" --slice "nmdtest${$}r.slice" --backend direct --yarn-conf "$shared/node1/conf" 2>&1)
     is 'nmd refuses to start without the class of a service' "$?" 1
     like 'and says so' "$out" "the auxiliary services vendor can't be started: .*com\.example\.Missing.* not found"
 }
@@ -70,7 +71,7 @@ map_reduce() {
     former=$(host pid)
     kill -KILL "$former"
     check 'a killed process is started again' wait_until 60 is_running "$former" || host_trouble
-    is 'the restart is counted' "$(host restarts)" 1
+    is 'the restart is counted' "$(host restarts)" 1 || host_trouble
     like 'the end is an event' "$(nmctl events 2>/dev/null)" 'the auxiliary services mapreduce_shuffle are away: .*killed by signal 9'
     finish killed
     begin_stopped recovered
@@ -88,26 +89,24 @@ isnt_root() {
     is 'the process has no capabilities' "$(sed -n 's/^CapEff:\t//p' "/proc/$(host pid)/status")" 0000000000000000
 }
 
-tez() {
+# The service of another name has a class path of its own, and the jar of a remote class path must belong to the user as which the
+# services read the file system.
+class_paths() {
+    local jar
     nmd_node_stop 1
-    need "a node with Tez' service joins" start_node "$service=mapreduce_shuffle,tez_shuffle" "$service.tez_shuffle.class=$tez_class" \
-        "$service.tez_shuffle.classpath=$shared/services/tez.jar" || host_trouble
-    is "only Tez' service runs in Java" "$(status_of '[.upstream.aux_host.services[].name] | join(" ")')" tez_shuffle
-    tez_job -Dtez.am.shuffle.auxiliary-service.id=tez_shuffle
-    check 'the service learns about the end of the application' wait_until 30 has_applications 0
-    is 'nm-shuffle has sent nothing' \
-        "$(curl -sSf 'http://node01:7103/jmx?qry=Hadoop:service=NodeManager,name=ShuffleMetrics' | jq '.beans[0].ShuffleOutputBytes')" 0
-}
-
-# The jar must belong to the user as which the services read the file system.
-remote_class_path() {
+    jar=$(echo "$shared"/lib/hadoop-mapreduce-client-shuffle-[0-9]*.jar)
+    need 'a node with a local class path joins' start_node "$service=mapreduce_shuffle,other_shuffle" \
+        "$service.other_shuffle.class=$handler" "$service.other_shuffle.classpath=$jar" nmd.aux-host.services=mapreduce_shuffle \
+        mapreduce.shuffle.port=0 || host_trouble
+    is 'both services have metadata' "$(status_of '[.upstream.aux_host.services[] | "\(.name) \(.metadata)"] | join(" ")')" \
+        'mapreduce_shuffle true other_shuffle true'
     nmd_node_stop 1
     install -d -o alice "$shared/remote"
-    install -o alice -m 644 "$shared/services/tez.jar" "$shared/remote/tez.jar"
-    need 'a node with a remote class path joins' start_node "$service=tez_shuffle" "$service.tez_shuffle.class=$tez_class" \
-        "$service.tez_shuffle.remote-classpath=file://$shared/remote/tez.jar" nmd.aux-host.hadoop-user=alice || host_trouble
-    is "Tez' service has metadata" "$(host 'services[0].metadata')" true
-    is 'the jar was copied' "$(find "$dir/nmd1/state-aux/local" -path '*/nmAuxService/*' -name tez.jar | wc -l)" 1
+    install -o alice -m 644 "$jar" "$shared/remote/shuffle.jar"
+    need 'a node with a remote class path joins' start_node "$service=other_shuffle" "$service.other_shuffle.class=$handler" \
+        "$service.other_shuffle.remote-classpath=file://$shared/remote/shuffle.jar" nmd.aux-host.hadoop-user=alice || host_trouble
+    is 'the service has metadata' "$(host 'services[0].metadata')" true
+    is 'the jar was copied' "$(find "$dir/nmd1/state-aux/local" -path '*/nmAuxService/*' -name shuffle.jar | wc -l)" 1
 }
 
 need 'a cluster can be configured' jobs_configure
@@ -116,13 +115,8 @@ need 'the jars of the services are available' auxhost_install
 mapfile -t properties < <(auxhost_properties)
 need 'a stock ResourceManager answers' rm_again
 need "the host's memory can be simulated" node_proc_start 16384 16
-need 'Tez is available' tez_install
-tez_configure
 nmd_configure </dev/null
 refusals
 map_reduce
-if [ -z "${NMD_TEST_HADOOP:-}" ]; then
-    tez
-    remote_class_path
-fi
+class_paths
 done_testing

@@ -1,26 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing suite sets and uses
 #
-# The process for auxiliary services that are written in Java, and Tez' service from Maven, for suites that source jobs.sh with auxhost
-# in jobs_of.
+# The process for auxiliary services that are written in Java, for suites that source jobs.sh with auxhost in jobs_of.
 
 auxhost_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 auxhost_jar=$NMD_TEST_BUILD/java/aux-host/nmd-aux-host.jar
-auxhost_tez=$NMD_TEST_BUILD/java/tez-services/classpath
-# Builds nmd's jar, and downloads Tez' jar unless it is there already.
-auxhost_fetch() {
-    "$auxhost_here/../../../aux-host/build" "${auxhost_jar%/*}" || return
-    mkdir -p "${auxhost_tez%/*}"
-    (
-        flock 9
-        [ "$auxhost_tez" -nt "$auxhost_here/pom.xml" ] ||
-            mvn -q -B -f "$auxhost_here/pom.xml" package "-DbuildDirectory=${auxhost_tez%/*}" </dev/null
-    ) 9>"${auxhost_tez%/*}/lock"
-}
-# Copies the jars to where the account of the services can read them.
+auxhost_fetch() { "$auxhost_here/../../../aux-host/build" "${auxhost_jar%/*}"; }
+# Copies the jar to where the account of the services can read them.
 auxhost_install() {
     mkdir -p "$shared/services" || return
-    cp "$auxhost_jar" "$shared/services/nmd-aux-host.jar" && cp "$(cat "$auxhost_tez")" "$shared/services/tez.jar" || return
+    cp "$auxhost_jar" "$shared/services/nmd-aux-host.jar" || return
     chmod -R a+rX "$shared/services"
 }
 # The properties of a node. A JVM with these options starts quickly.

@@ -81,7 +81,8 @@ final class Control {
         JsonNode o = request.getValue();
         switch (request.getKey()) {
             case "application_init":
-                services.initializeApplication(text(o, "user"), text(o, "application"), text(o, "service"), bytes(o, "data"));
+                services.initializeApplication(text(o, "user"), text(o, "application"), text(o, "service"),
+                    bytes(o, "data"));
                 break;
             case "application_stop":
                 services.stopApplication(text(o, "application"));

@@ -27,19 +27,21 @@ import org.apache.hadoop.yarn.server.nodemanager.containermanager.AuxServicesEve
 import org.apache.hadoop.yarn.server.nodemanager.containermanager.container.Container;
 
 /**
- * The services, in Hadoop's own AuxServices. So they are loaded and called exactly as in a NodeManager: with their class paths,
- * remote class paths and system classes, and with their recovery directories.
+ * The services, in Hadoop's own AuxServices. So they are loaded and called exactly as in a NodeManager: with their class
+ * paths, remote class paths and system classes, and with their recovery directories.
  */
 final class HostedServices implements AutoCloseable {
     private static final String NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.";
-    private static final String PATH_HANDLER = NODE_MANAGER + "containermanager.ContainerManagerImpl$AuxiliaryLocalPathHandlerImpl";
+    private static final String PATH_HANDLER =
+        NODE_MANAGER + "containermanager.ContainerManagerImpl$AuxiliaryLocalPathHandlerImpl";
     private static final String CHECKS = "yarn.nodemanager.disk-health-checker.";
 
     private final DeletionService deletions;
     private final AuxServices services;
 
     /** Starts the services. dir: the directory of the process, with so many local directories (see Main). */
-    HostedServices(Configuration base, File dir, int localDirs, List<String> names) throws ReflectiveOperationException {
+    HostedServices(Configuration base, File dir, int localDirs, List<String> names)
+            throws ReflectiveOperationException {
         Configuration conf = configure(base, dir, localDirs, names);
         LocalDirsHandlerService dirs = new LocalDirsHandlerService();
         dirs.init(withoutChecks(conf));
@@ -83,8 +85,8 @@ final class HostedServices implements AutoCloseable {
             throws ReflectiveOperationException {
         Constructor<?> handler = Class.forName(PATH_HANDLER).getDeclaredConstructor(LocalDirsHandlerService.class);
         handler.setAccessible(true);
-        Constructor<AuxServices> aux =
-            AuxServices.class.getDeclaredConstructor(AuxiliaryLocalPathHandler.class, Context.class, DeletionService.class);
+        Constructor<AuxServices> aux = AuxServices.class.getDeclaredConstructor(
+            AuxiliaryLocalPathHandler.class, Context.class, DeletionService.class);
         aux.setAccessible(true);
         Context context = Stub.of(Context.class, Collections.singletonMap("getLocalDirsHandler", dirs));
         return aux.newInstance(handler.newInstance(dirs), context, deletions);
@@ -96,12 +98,13 @@ final class HostedServices implements AutoCloseable {
     }
 
     void initializeApplication(String user, String application, String service, byte[] data) {
-        services.handle(new AuxServicesEvent(AuxServicesEventType.APPLICATION_INIT, user, ApplicationId.fromString(application),
-            service, ByteBuffer.wrap(data)));
+        services.handle(new AuxServicesEvent(AuxServicesEventType.APPLICATION_INIT, user,
+            ApplicationId.fromString(application), service, ByteBuffer.wrap(data)));
     }
 
     void stopApplication(String application) {
-        services.handle(new AuxServicesEvent(AuxServicesEventType.APPLICATION_STOP, ApplicationId.fromString(application)));
+        services.handle(
+            new AuxServicesEvent(AuxServicesEventType.APPLICATION_STOP, ApplicationId.fromString(application)));
     }
 
     /** What the services learn about a container. */
@@ -155,7 +158,8 @@ final class HostedServices implements AutoCloseable {
         List<String> parts = new ArrayList<>();
         for (Throwable cause = t; cause != null && parts.size() < 8; cause = cause.getCause()) {
             String text = cause instanceof ClassNotFoundException || cause instanceof NoClassDefFoundError
-                ? "the class " + cause.getMessage() + " was not found on the class path" : String.valueOf(cause.getMessage());
+                ? "the class " + cause.getMessage() + " was not found on the class path"
+                : String.valueOf(cause.getMessage());
             if (cause.getMessage() == null) {
                 text = cause.getClass().getName();
             }

@@ -7,8 +7,8 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 
 /**
- * An object of one of the NodeManager's interfaces that answers only the methods which AuxServices calls. These interfaces have
- * different methods in each version of Hadoop, so no class could implement all of them.
+ * An object of one of the NodeManager's interfaces that answers only the methods which AuxServices calls. These
+ * interfaces have different methods in each version of Hadoop, so no class could implement all of them.
  */
 final class Stub implements InvocationHandler {
     private final Class<?> type;

@@ -44,7 +44,8 @@ class HostTest {
         @Override
         protected void serviceStart() throws Exception {
             TOLD.add("start " + getRecoveryPath().getName() + " " + getConfig().get("some.setting"));
-            TOLD.add("path " + new File(getAuxiliaryLocalPathHandler().getLocalPathForRead("usercache/f").toUri().getPath()).exists());
+            String path = getAuxiliaryLocalPathHandler().getLocalPathForRead("usercache/f").toUri().getPath();
+            TOLD.add("path " + new File(path).exists());
             super.serviceStart();
         }
 
@@ -105,16 +106,16 @@ class HostTest {
 
     @Test
     void aServiceIsToldEverything() throws Exception {
-        String container = "{\"container\": \"" + CONTAINER + "\", \"user\": \"alice\", \"memory_mb\": 512, \"vcores\": 2, "
-            + "\"master\": true}";
+        String container = "{\"container\": \"" + CONTAINER + "\", \"user\": \"alice\", \"memory_mb\": 512, "
+            + "\"vcores\": 2, \"master\": true}";
         try (HostedServices services = services(Remembering.class.getName())) {
             List<String> answers = converse(services, "{\"container_init\": " + container + "}",
                 "{\"application_init\": {\"application\": \"" + APPLICATION + "\", \"user\": \"alice\", \"service\": "
                     + "\"remembering\", \"data\": \"6b6579\"}}",
                 "{\"container_stop\": " + container + "}",
                 "{\"application_stop\": {\"application\": \"" + APPLICATION + "\"}}");
-            assertEquals(java.util.Arrays.asList("{\"ok\":{}}", "{\"ok\":{}}", "{\"ok\":{}}", "{\"stopped\":\"" + APPLICATION + "\"}"),
-                answers);
+            assertEquals(java.util.Arrays.asList("{\"ok\":{}}", "{\"ok\":{}}", "{\"ok\":{}}",
+                "{\"stopped\":\"" + APPLICATION + "\"}"), answers);
         }
         assertEquals(java.util.Arrays.asList("start remembering x", "path true",
             "begin alice " + CONTAINER + " 512 2 APPLICATION_MASTER", "init alice " + APPLICATION + " key",
@@ -127,14 +128,16 @@ class HostTest {
         try (HostedServices services = services(Remembering.class.getName())) {
             new Control(new ByteArrayInputStream(new byte[0]), out).sendReady(services.metadata());
         }
-        assertEquals("{\"metadata\":{\"service\":\"remembering\",\"data\":\"000aff\"}}\n{\"listening\":1}\n", out.toString("UTF-8"));
+        assertEquals("{\"metadata\":{\"service\":\"remembering\",\"data\":\"000aff\"}}\n{\"listening\":1}\n",
+            out.toString("UTF-8"));
     }
 
     @Test
     void invalidLinesAreAnsweredWithAnError() throws Exception {
         try (HostedServices services = services(Remembering.class.getName())) {
             List<String> answers = converse(services, "", "[]", "{}", "{\"what\": {}}", "{\"application_stop\": {}}",
-                "{\"application_stop\": {\"application\": \"x\"}}", "{\"application_init\": {\"application\": \"" + APPLICATION
+                "{\"application_stop\": {\"application\": \"x\"}}",
+                "{\"application_init\": {\"application\": \"" + APPLICATION
                     + "\", \"user\": \"a\", \"service\": \"remembering\", \"data\": \"6\"}}");
             assertEquals(7, answers.size());
             for (String answer : answers) {
