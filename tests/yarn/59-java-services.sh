@@ -12,7 +12,6 @@ jobs_of=(auxhost)
 # shellcheck disable=SC2034 # jobs.sh uses them
 jobs_fs=local job_deadline=240
 tez_class=org.apache.tez.auxservices.ShuffleHandler
-handler=org.apache.hadoop.mapred.ShuffleHandler
 service=yarn.nodemanager.aux-services
 port=13562
 # shellcheck disable=SC2154
@@ -89,26 +88,6 @@ isnt_root() {
     is 'the process has no capabilities' "$(sed -n 's/^CapEff:\t//p' "/proc/$(host pid)/status")" 0000000000000000
 }
 
-# The service of another name has a class path of its own, and the jar of a remote class path must belong to the user as which the
-# services read the file system.
-class_paths() {
-    local jar
-    nmd_node_stop 1
-    jar=$(echo "$shared"/lib/hadoop-mapreduce-client-shuffle-[0-9]*.jar)
-    need 'a node with a local class path joins' start_node "$service=mapreduce_shuffle,other_shuffle" \
-        "$service.other_shuffle.class=$handler" "$service.other_shuffle.classpath=$jar" nmd.aux-host.services=mapreduce_shuffle \
-        mapreduce.shuffle.port=0 || host_trouble
-    is 'both services have metadata' "$(status_of '[.upstream.aux_host.services[] | "\(.name) \(.metadata)"] | join(" ")')" \
-        'mapreduce_shuffle true other_shuffle true'
-    nmd_node_stop 1
-    install -d -o alice "$shared/remote"
-    install -o alice -m 644 "$jar" "$shared/remote/shuffle.jar"
-    need 'a node with a remote class path joins' start_node "$service=other_shuffle" "$service.other_shuffle.class=$handler" \
-        "$service.other_shuffle.remote-classpath=file://$shared/remote/shuffle.jar" nmd.aux-host.hadoop-user=alice || host_trouble
-    is 'the service has metadata' "$(host 'services[0].metadata')" true
-    is 'the jar was copied' "$(find "$dir/nmd1/state-aux/local" -path '*/nmAuxService/*' -name shuffle.jar | wc -l)" 1
-}
-
 need 'a cluster can be configured' jobs_configure
 sed -i "s|\(<name>mapreduce.shuffle.port</name><value>\)0<|\1$port<|" "$conf/mapred-site.xml"
 need 'the jars of the services are available' auxhost_install
@@ -118,5 +97,4 @@ need "the host's memory can be simulated" node_proc_start 16384 16
 nmd_configure </dev/null
 refusals
 map_reduce
-class_paths
 done_testing

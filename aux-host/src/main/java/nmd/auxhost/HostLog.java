@@ -9,7 +9,8 @@ import java.io.PrintStream;
 
 /**
  * The log file of the process. Loggers and services write to System.out and System.err, and the standard output of the
- * process belongs to nmd. When the file is full, it replaces the one before it, so the log takes at most twice the limit.
+ * process belongs to nmd. When the file is full, it replaces the one before it, so the log takes at most twice the
+ * limit.
  */
 final class HostLog extends OutputStream {
     static final long LIMIT = 16L << 20;

@@ -27,8 +27,8 @@ import org.apache.hadoop.yarn.server.nodemanager.containermanager.AuxServicesEve
 import org.apache.hadoop.yarn.server.nodemanager.containermanager.container.Container;
 
 /**
- * The services, in Hadoop's own AuxServices. So they are loaded and called exactly as in a NodeManager: with their class
- * paths, remote class paths and system classes, and with their recovery directories.
+ * The services, in Hadoop's own AuxServices. So they are loaded and called exactly as in a NodeManager: with their
+ * class paths, remote class paths and system classes, and with their recovery directories.
  */
 final class HostedServices implements AutoCloseable {
     private static final String NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.";
