@@ -166,8 +166,7 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
  * weight is half of the weight that a guaranteed container of one vcore would have at the level of the slice. There are
  * at most three helpers, with different names of less than 32 characters. The helper's cgroup is removed when the
  * helper or nmd ends. done() gets 0, or -errno with a reason. done() is called once, perhaps before this function
- * returns, and
- * never after the manager has been freed.
+ * returns, and never after the manager has been freed.
  * -EOPNOTSUPP: this host has no CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);

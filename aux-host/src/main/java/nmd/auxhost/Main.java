@@ -14,7 +14,8 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
  * The process that runs auxiliary services for nmd: Main DIRECTORY LOCAL-DIRS SERVICE...
  *
  * <p>LOCAL-DIRS is the number of directories DIRECTORY/local/0, ... Each stands for a local directory of the node and
- * has a link to its usercache. The services keep their state in DIRECTORY/recovery. The log is DIRECTORY/log/aux-host.log.
+ * has a link to its usercache. The services keep their state in DIRECTORY/recovery. The log is
+ * DIRECTORY/log/aux-host.log.
  */
 public final class Main {
     private static final String LOG_CONFIGURATION = "log4j.configuration";
