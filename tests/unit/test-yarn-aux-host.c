@@ -265,9 +265,9 @@ static void test_the_settings_tell_which_services_need_java(void **state)
         {PROPERTY("yarn.nodemanager.aux-services", "b,a,b") PROPERTY("yarn.nodemanager.aux-services.a.class", "x.Y")
          PROPERTY("yarn.nodemanager.aux-services.b.class", "x.Y"), "b a ", NULL},
         {PROPERTY("yarn.nodemanager.aux-services", "tez_shuffle"), NULL,
-         "site.xml: yarn.nodemanager.aux-services = 'tez_shuffle': 'tez_shuffle' has no class"},
-        {PROPERTY("yarn.nodemanager.aux-services", "a/b"), NULL, "'a/b' isn't a valid name"},
-        {PROPERTY("yarn.nodemanager.aux-services", "1a"), NULL, "'1a' isn't a valid name"},
+         "site.xml: yarn.nodemanager.aux-services = 'tez_shuffle': the service 'tez_shuffle' has no class"},
+        {PROPERTY("yarn.nodemanager.aux-services", "a/b"), NULL, "'a/b' is not a valid name"},
+        {PROPERTY("yarn.nodemanager.aux-services", "1a"), NULL, "'1a' is not a valid name"},
         {PROPERTY("yarn.nodemanager.aux-services.manifest.enabled", "true"), NULL, "not from a manifest"},
     };
 

@@ -12,6 +12,7 @@
 #define SHUFFLE_CLASS "org.apache.hadoop.mapred.ShuffleHandler"
 #define SPARK_CLASS "org.apache.spark.network.yarn.YarnShuffleService"
 #define WHY_SIZE 800
+#define NAME_MAX_CHARACTERS 64u
 
 enum kind { OTHER, MAPREDUCE, SPARK };
 
@@ -93,22 +94,23 @@ static int read_list(const struct nm_yarn_conf *c, char **ret)
 
 /* ---- services that nmd can't run ----------------------------------------------------------- */
 
-/* Hadoop's pattern for names. */
+/* Hadoop's pattern for names. The name of a service in Java is also the name of a directory. */
 static bool has_valid_name(const struct service *s)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-    return !strchr("0123456789", *s->name) && s->name[strspn(s->name, letters)] == '\0';
+    return !strchr("0123456789", *s->name) && s->name[strspn(s->name, letters)] == '\0' &&
+           strlen(s->name) <= NAME_MAX_CHARACTERS;
 }
 
 /* Returns why nmd can't run a service, which is in its class, or NULL. */
 static const char *why_class(const struct service *s)
 {
-    if (kind_of(s) != OTHER)
-        return NULL;
-    if (nm_streq(s->class_name, SPARK_CLASS))
+    if (kind_of(s) == OTHER && nm_streq(s->class_name, SPARK_CLASS))
         return "jobs of MapReduce send their keys to " NM_YARN_SHUFFLE ", which can't be the service of Spark; list "
                "Spark's service under another name, such as " NM_YARN_SPARK;
+    if (strstr(s->class_name, "${"))
+        return "refers to a property that no file sets, or whose value can't be used, so the class isn't known";
     return NULL; /* it runs in Java */
 }
 
@@ -121,8 +123,8 @@ static bool why_name(const struct service *s, const char *spark, char *buf, size
     nm_yarn_conf_printable(s->name, shown, sizeof shown);
     *buf = '\0';
     if (!has_valid_name(s))
-        (void)snprintf(buf, size, "'%s' is not a valid name of a service: it may have letters, digits and _, and must "
-                       "not begin with a digit", shown);
+        (void)snprintf(buf, size, "'%s' is not a valid name of a service: it may have letters, digits and _, must not "
+                       "begin with a digit, and has at most %u characters", shown, NAME_MAX_CHARACTERS);
     else if (kind_of(s) == SPARK && spark && !nm_streq(spark, s->name))
         (void)snprintf(buf, size, "'%s' and '%s' are both Spark's service, and a node has only one; nm-spark-shuffle "
                        "serves Spark 3.3 to 4.x, so remove one, and set spark.shuffle.service.name and "
