@@ -41,8 +41,9 @@ if ! sanitized && [ -x "$sanitizer_build/nmd/nmd" ]; then
     sanitizer_build=$(cd "$sanitizer_build" && pwd)
     NMD=$sanitizer_build/nmd/nmd # nmctl is the one without sanitizers
 fi
-# Freed memory is kept for a short while only, so that the RSS of nmd shows what has not been freed.
-ASAN_OPTIONS+=:quarantine_size_mb=2:malloc_context_size=12
+# Freed memory is kept for a short while only, and little of it in each thread (nm-shuffle has many), so that the RSS shows what has
+# not been freed.
+ASAN_OPTIONS+=:quarantine_size_mb=2:thread_local_quarantine_size_kb=16:malloc_context_size=12
 
 # ---- the cluster ------------------------------------------------------------------------------------------------
 
