@@ -108,7 +108,7 @@ check_as_json
 is "distribution: the refused values" "$status $(entries set | grep -v ^suggested)" \
     "1 refused $nm.aux-services=mapreduce_shuffle,spark2_shuffle,timeline_collector yarn-site.xml"
 like "distribution: the sentence is that of --check-config" "$(sentence $nm.aux-services)" \
-    "^'timeline_collector' has no class: nmd has no program for this service, so set the property "
+    "^the service 'timeline_collector' has no class; set "
 for p in "yarn.timeline-service.enabled=true" "$nm.linux-container-executor.group=hadoop" "$nm.recovery.dir=/var/log" \
     "$nm.kill-escape.user=hive" "$nm.resource.percentage-physical-cpu-limit=80" "$nm.health-checker.script.path=/etc"; do
     like "distribution: $p differs" "$(entries differs)" "^ $p.* yarn-site.xml$"
