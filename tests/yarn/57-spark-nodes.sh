@@ -73,7 +73,7 @@ killed() {
     ended_once killed
     at_least 'killed: Spark has lost the executors' "$(executors_removed killed)" "${#pids[@]}"
     check 'killed: the service of the first node has sent blocks' wait_until 30 has_sent 1 1
-    check 'killed: the service of the second node has sent blocks' wait_until 30 has_sent 2 1
+    check 'killed: the service of the second node has sent blocks' wait_until 90 has_sent 2 1
 }
 
 # Spark pushes blocks only with a serializer whose objects can be moved, and to at least this number of hosts.
@@ -93,14 +93,14 @@ exclude() { printf '%s\n' "$@" >"$dir/exclude"; } # HOST...
 released() {
     begin released spark.authenticate=true spark.dynamicAllocation.executorIdleTimeout=1s -- "$(files_of released)" released
     need 'released: the job shuffles its data, and Spark releases all executors' gets_ready released
-    is 'released: no executor runs' "$(executors_of released)" ''
+    check 'released: no executor runs' wait_until 60 no_executor_runs released
     exclude node02
     rm_admin -refreshNodes -g 120 -client >"$dir/admin.log" 2>&1 &
     at_exit "end_process $!"
     check 'the second node is DECOMMISSIONING' wait_until 30 node_is 2 DECOMMISSIONING
     proceed released
     ended_once released
-    check 'released: the service of the leaving node has sent blocks' wait_until 30 has_sent 2 1
+    check 'released: the service of the leaving node has sent blocks' wait_until 90 has_sent 2 1
     check 'the second node is DECOMMISSIONED after the job' wait_until 60 node_is 2 DECOMMISSIONED
 }
 
