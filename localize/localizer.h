@@ -57,7 +57,8 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
  * retained. */
 void nm_localizer_allow_removals(struct nm_localizer *l);
 
-/* What a container uses that an earlier nmd has started. A struct initialized with {} retains nothing. */
+/* The files of the cache that a container uses which an earlier nmd has started. They are not removed. A struct
+ * initialized with {} has none. */
 struct nm_localizer_retained {
     uint64_t *ids;
     size_t n, room;

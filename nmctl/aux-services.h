@@ -8,5 +8,5 @@
 
 #include "nmctl/term.h"
 
-/* Prints `services`, a member of the upstream's status, as lines of text. Prints nothing if there are none. */
+/* Prints a line for each auxiliary service. services: the member `services` of the upstream's status. */
 void nm_aux_services_print(FILE *f, const struct nm_term *term, const json_t *services);

@@ -62,7 +62,7 @@ static void print_calls(FILE *f, const struct nm_term *term, const json_t *maste
 
 /* ---- lending -------------------------------------------------------------------------------- */
 
-/* Prints one ask. With nmd.lending = observe, nmd lends nothing, and the line says what nmd would lend. */
+/* Prints what nmd lends for one ask of a master or, with nmd.lending = observe, what nmd would lend for it. */
 static void print_lending_key(FILE *f, const json_t *k)
 {
     uint64_t now = nm_realtime_usec(), since = nm_json_u64(k, "since_usec");

@@ -22,7 +22,8 @@
 #include "util/macros.h"
 
 #define PART_BYTES (UINT64_C(16) << 20)
-/* Times of the server: a client that reads nothing, and the least bytes per second of one that reads. */
+/* Limits of spark/sender.c: the time after which it disconnects a client that reads nothing, and the number of bytes
+ * that a client must read per second on average. */
 #define GRACE_SEC 60u
 #define SLOWEST_BYTES_PER_SEC 16384u
 
@@ -42,7 +43,8 @@ struct fixture {
     int client, server;
 };
 
-/* Begins to send a part of a file to a client. The connection has no application, so the part costs nothing. */
+/* Begins to send a part of a file to a client. The connection belongs to no application, so no share of CPU time is
+ * charged for the part. */
 static int set_up(void **state)
 {
     struct fixture *w = calloc(1, sizeof *w);
@@ -112,7 +114,7 @@ static void test_a_client_that_reads_nothing_has_a_minute(void **state)
     assert_int_equal(count_slow(w), 1);
 }
 
-/* The client never reads nothing for a minute, but the whole part has a deadline. */
+/* The client reads some bytes in each minute, but too few to get the whole part before its deadline. */
 static void test_a_client_that_reads_too_slowly_is_disconnected(void **state)
 {
     const uint64_t end_usec = now_usec + (GRACE_SEC + PART_BYTES / SLOWEST_BYTES_PER_SEC) * NM_USEC_PER_SEC;

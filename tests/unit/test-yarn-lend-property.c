@@ -239,7 +239,8 @@ static void check_limits(const struct fixture *w, int64_t asked_before_mib)
     }
 }
 
-/* While observing, a plan adds what the limits of lending allow, and takes nothing back. */
+/* Checks one plan of the mode observe: it adds no more to the observed memory than the limits of lending allow, and
+ * removes nothing from it. */
 static void check_observed(const struct fixture *w, int64_t asked_before_mib, int64_t before_mib)
 {
     const struct nm_lend_figures f = nm_lend_figures(w->l);

@@ -200,7 +200,9 @@ static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **st
 }
 
 static size_t n_released;
-static int64_t released, ended_number; /* ended_number: of a container whose end the next answers have; 0: none */
+/* released: the container that the last call has released. ended_number: number of the container that the next answers
+ * of the ResourceManager report as ended; 0: none. */
+static int64_t released, ended_number;
 
 static void note_releases(struct fixture *w, const Masters__AllocateRequest *request, Masters__AllocateAnswer *answer)
 {

@@ -211,7 +211,7 @@ static void test_a_damaged_resource_stays_for_the_container_that_used_it(void **
     RUN_UNTIL(w, !exists(w, "local" CACHE "/10") && !exists(w, "local" CACHE "/12"));
 }
 
-/* If it isn't known what a container uses, nothing is removed until it has ended. */
+/* If nmd does not know which files a container uses, nmd removes no file until the container has ended. */
 static void test_nothing_is_removed_beside_a_container_with_unknown_files(void **state)
 {
     struct fixture *w = *state;

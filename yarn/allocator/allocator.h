@@ -209,12 +209,12 @@ int64_t nm_yarn_allocator_lendable_mib(const struct nm_yarn_allocator *a);
  * of a heartbeat allow it. Must be called only while limits.lendable may be called. */
 uint32_t nm_yarn_allocator_startable(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size size,
                                      uint64_t now_usec);
-/* Finds the nodes on which a heartbeat would place them, at most n. Nothing is placed. Returns their number, and sets
- * *size to the size that the containers would have. The nodes are valid until the next
+/* Finds at most n nodes on which a heartbeat would place these containers, and places none. Returns the number of
+ * nodes, and sets *size to the size that the containers would have. The nodes are valid until the next
  * nm_yarn_allocator_set_nodes(). */
 size_t nm_yarn_allocator_try(const struct nm_yarn_allocator *a, struct nm_yarn_alloc_size *size, uint64_t now_usec,
                              const struct nm_yarn_alloc_node **ret, size_t n);
-/* Returns whether nothing is known of the listed nodes at the moment, and the answer of one of them is awaited. */
+/* Returns whether no listed node has a recent measurement, and the answer of at least one of them is awaited. */
 bool nm_yarn_allocator_is_awaiting(const struct nm_yarn_allocator *a, uint64_t now_usec);
 
 /* ---- state that survives a restart of nmd: asks and blacklist, without limits and nodes -------- */

@@ -215,7 +215,7 @@ static void compare_large(unsigned turns)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Returns the resident memory of a process in MiB, when threads that have nothing to do have ended. */
+/* Waits until the process has ended its idle threads, and returns its resident memory in MiB. */
 static double resident_mib(pid_t pid)
 {
     char path[64], text[256];
