@@ -76,14 +76,13 @@ void nm_yarn_step_on_gpus(void *userdata)
     take_described(userdata);
 }
 
-/* Stops all steps after the ResourceManager has told the node to leave the cluster. Ends the cluster's containers,
- * since no master manages them any more. */
+/* Stops all steps after the ResourceManager has told the node to leave the cluster. Ends the cluster's applications on
+ * this node: no master manages their containers any more, and the ResourceManager won't report their end. */
 static void stop_steps(struct nm_yarn *y)
 {
     y->due_usec = 0;
     y->client = nm_hadoop_client_free(y->client);
-    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM,
-                         "The ResourceManager told this node to leave the cluster.");
+    nm_yarn_node_leave(y->services->node, "The ResourceManager told this node to leave the cluster.");
 }
 
 /* Schedules a step. While the node registers, no container is started, because the registration must list all

@@ -37,7 +37,9 @@ is "a request larger than the node is refused" "$status" 125
 wait_until 20 uses promised 150
 wait_until 20 uses first 60
 wait_until 20 uses second 80
-wait_until 10 settled promised first second
+wait_until 30 settled promised first second
+# On a busy machine, the model gives opportunistic containers less CPU than they had, so they get their memory later in the replay.
+samples 20
 # The use exceeds the threshold by less than the memory of the latest-started container. Only this container is killed.
 node_memory 900
 wait_until 20 in_state second COMPLETED
@@ -65,7 +67,7 @@ try nmsim run "$trace" --jobs
 is "nmsim can replay the trace" "$status" 0
 diag "$out"
 outcome() { awk -v name="$1" '$2 == name { print $4 }' <<<"$out"; } # NAME
-is "the preempted container is preempted in the replay" "$(outcome second)" preempted
+is "the preempted container is preempted in the replay" "$(outcome second)" preempted || diag "$(head -c 20000 "$trace")"
 is "the container that was killed by a user ends in the replay" "$(outcome first)" "done"
 is "the container that ran when nmd ended is alive in the replay" "$(outcome promised)" alive
 is "the short container, which may be in no sample, ends in the replay" "$(outcome brief)" "done"

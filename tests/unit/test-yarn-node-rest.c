@@ -357,6 +357,30 @@ static void test_the_shuffle_service_is_reported(void **state)
     nm_yarn_node_free(n);
 }
 
+/* ---- a node that leaves the cluster ---------------------------------------------------------- */
+
+/* The ResourceManager sends no ends of applications to a node that it has decommissioned. */
+static void test_a_node_that_leaves_ends_its_applications(void **state)
+{
+    const struct nm_yarn_application_id id = {1410901177871, 1};
+    struct manager_fixture *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+
+    start(n, 5, false);
+    start(n, 6, true);
+    nm_yarn_node_leave(n, "The node leaves.");
+    nm_yarn_node_leave(n, "The node leaves again.");
+    assert_int_equal(fake_launcher.ended_applications, 0); /* its processes may still use the files */
+    manager_fixture_settle(w);
+    assert_int_equal(fake_launcher.ended_applications, 1);
+    assert_false(nm_yarn_node_has_application(n, &id));
+    nm_yarn_node_leave(n, "Nothing is left.");
+    nm_yarn_node_free(n);
+    n = fake_launcher_node(w);
+    assert_false(nm_yarn_node_has_application(n, &id));
+    nm_yarn_node_free(n);
+}
+
 /* ---- failures of allocations -------------------------------------------------------------- */
 
 static int all_or_nothing(json_t *j)
@@ -472,6 +496,7 @@ int main(void)
         TEST(test_figures_count_containers_by_state),
         TEST(test_the_owner_of_logs_is_known),
         TEST(test_the_shuffle_service_is_reported),
+        TEST(test_a_node_that_leaves_ends_its_applications),
         TEST(test_without_memory_an_answer_is_complete_or_an_error),
     };
 

@@ -87,8 +87,6 @@ pushed() {
         "$(grep -c 'Cannot handle shuffle block merge' "$dir/pushed.log")" 1
 }
 
-# A node that is decommissioned before the ResourceManager has told it of the end of an application keeps its files.
-left_files() { find "$shared"/node1/local -path '*appcache/*' | head -n 10; }
 exclude() { printf '%s\n' "$@" >"$dir/exclude"; } # HOST...
 released() {
     begin released spark.authenticate=true spark.dynamicAllocation.executorIdleTimeout=1s -- "$(files_of released)" released

@@ -86,6 +86,7 @@ recommission() { # N: the administrator takes the node back
     end_process "${nmd_nodes[$1]}"
     join "$1"
 }
+has_removed() { [ -z "$(find "$shared/node$1/local" -path '*appcache/*' -print -quit)" ]; } # N
 upstream_is() { use_node "$1"; status_is .upstream.state "$2"; } # N STATE
 begin graceful 5
 exclude node02
@@ -105,6 +106,7 @@ wait "$admin"
 is "the administrator's command succeeds" "$?" 0 || diag "$(tail -n 5 "$dir/admin.log")"
 check 'the node is DECOMMISSIONED after the job' wait_until 30 node_is 2 DECOMMISSIONED
 check 'nmd has stopped its connection' wait_until 20 upstream_is 2 stopped
+check 'the node has removed the local files of the job' wait_until 30 has_removed 2
 need 'the node joins again' recommission 2
 
 # ---- plain decommission --------------------------------------------------------------------------------
@@ -117,6 +119,7 @@ need 'an administrator decommissions the second node at once' rm_admin -refreshN
 check 'the node is DECOMMISSIONED' wait_until 30 node_is 2 DECOMMISSIONED
 check 'nmd stops its connection' wait_until 20 upstream_is 2 stopped
 check 'nmd ends the containers of the cluster' wait_until 20 none_left "${pids[@]}"
+check 'nmd removes the local files of the job, which runs on elsewhere' wait_until 30 has_removed 2
 check 'as many maps as have room run on the first node' wait_until 60 held_runs plain 2 1
 saw plain "$on_second maps were killed; the first node runs as many as it can"
 need 'the node joins again' recommission 2

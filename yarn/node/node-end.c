@@ -172,27 +172,41 @@ bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_
     return nm_yarn_container_table_app(&n->containers, id);
 }
 
-void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
+/* Ends an application and its containers. This frees the application if it has no running container. */
+static void end_app(struct nm_yarn_node *n, struct nm_yarn_app *app, enum nm_yarn_exit code, const char *message)
 {
-    struct nm_yarn_application_id number = nm_yarn_application_of(id);
-    struct nm_yarn_app *app = nm_yarn_container_table_app(&n->containers, &number);
     struct nm_problem problem;
 
-    nm_yarn_recent_note_app(n, &number);
-    if (!app)
-        return;
-    NM_FAULT("application-end-heard");
     app->ended = true;
     /* Count one more container until the end of this function, since the application would be removed with its last
      * container. */
     app->n_containers++;
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (i->app == app)
-            (void)end_container(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
-                                "ResourceManager.", &problem);
+            (void)end_container(i, code, message, &problem);
     nm_yarn_node_sweep(n);
     app->n_containers--;
     nm_yarn_app_settle(n, app);
+}
+
+void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
+{
+    struct nm_yarn_application_id number = nm_yarn_application_of(id);
+    struct nm_yarn_app *app = nm_yarn_container_table_app(&n->containers, &number);
+
+    nm_yarn_recent_note_app(n, &number);
+    if (!app)
+        return;
+    NM_FAULT("application-end-heard");
+    end_app(n, app, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the ResourceManager.");
+}
+
+void nm_yarn_node_leave(struct nm_yarn_node *n, const char *message)
+{
+    for (struct nm_yarn_app *app = n->containers.apps, *next; app; app = next) {
+        next = app->next;
+        end_app(n, app, NM_YARN_KILLED_BY_RM, message);
+    }
 }
 
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id)
