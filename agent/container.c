@@ -106,7 +106,7 @@ void nm_container_drop_run(struct nm_container *c)
     v->user_paused = v->reclaimed = false;
     v->paused_usec = v->reclaimed_usec = v->last_cpu_millicores = 0;
     v->pause_deadline_usec = UINT64_MAX;
-    c->kill_deadline_usec = 0;
+    c->view.kill_deadline_usec = 0;
     c->pid = 0;
     nm_container_drop_end(c);
     nm_container_drop_start(c);

@@ -35,7 +35,6 @@ struct nm_container {
 
     uint64_t submitted_realtime_usec, started_realtime_usec, finished_realtime_usec;
     uint64_t finished_usec;
-    uint64_t kill_deadline_usec;     /* KILLING: time at which SIGKILL follows SIGTERM; 0: SIGKILL immediately */
     pid_t shim_pid;              /* 0 before launch */
     uint64_t shim_start_ticks;   /* /proc/PID/stat field 22: detects a reused pid */
     pid_t pid;                   /* pid of the command; 0 before the command has started */

@@ -175,7 +175,7 @@ void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool n
         return;
     if (v->state != NM_KILLING) {
         note_cause(l, reason);
-        l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
+        l->c->view.kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;
         nm_persist_set_state(l, NM_KILLING);
         if (grace)

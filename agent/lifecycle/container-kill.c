@@ -122,7 +122,7 @@ static int send_sigterm(struct nm_live_container *l)
 
 void nm_kill_terminate(struct nm_live_container *l)
 {
-    uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
+    uint64_t now = nm_now_usec(), deadline = l->c->view.kill_deadline_usec;
 
     assert(nm_container_is_being_ended(l->c));
     if (!l->cg || now >= deadline || send_sigterm(l) < 0) {

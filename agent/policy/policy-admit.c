@@ -108,25 +108,80 @@ void nm_policy_admit_guaranteed(struct nm_round *r)
     }
 }
 
-/* Runs after resources were taken back. If no victim will free more resources, the waiting guaranteed containers start
- * now. */
+static uint64_t first_bytes(const struct nm_policy_container *v)
+{
+    return NM_MIN(v->request.memory_bytes, NM_START_BYTES);
+}
+
+/* Returns the memory in use, with that of containers that have started since the newest sample. */
+static uint64_t in_use_with_starts(const struct nm_round *r)
+{
+    uint64_t sum = r->in_use[NM_MEMORY];
+
+    for (size_t i = 0; i < r->in->n_views; i++) {
+        const struct nm_policy_container *v = r->in->views[i];
+
+        if (nm_policy_container_placed(v) && v->started_usec >= r->in->node.at_usec)
+            sum = nm_add_u64(sum, first_bytes(v));
+    }
+    for (size_t i = 0; i < r->n_actions; i++)
+        if (r->p->actions[i].type == NM_ACTION_ADMIT)
+            sum = nm_add_u64(sum, first_bytes(r->p->actions[i].target));
+    return sum;
+}
+
+static bool waits_for_memory(const struct nm_round *r)
+{
+    return nm_add_u64(r->used[NM_MEMORY], r->claimed[NM_MEMORY]) > r->beta[NM_MEMORY] &&
+           r->pending_estimate[NM_MEMORY] > 0;
+}
+
+/* Returns how many of the waiting guaranteed containers need not wait until the victims have ended:
+ *
+ *  - all of them, if no victim will free more memory. None waits for CPU, because the kernel prefers guaranteed
+ *    containers to victims that still run.
+ *  - those whose first steps have room beside the memory of killed victims. Freeing hundreds of MiB takes the kernel
+ *    longer than a whole start. Memory that is reclaimed, or belongs to a victim in its grace period, becomes free too
+ *    slowly for this. */
+static size_t count_ready(const struct nm_round *r)
+{
+    const size_t first = r->n_guaranteed - r->n_guaranteed_waiting;
+    uint64_t memory;
+    size_t n = 0;
+
+    if (r->n_guaranteed_waiting == 0 || !waits_for_memory(r))
+        return r->n_guaranteed_waiting;
+    if (r->n_slow > 0)
+        return 0;
+    memory = in_use_with_starts(r);
+    while (n < r->n_guaranteed_waiting) {
+        memory = nm_add_u64(memory, first_bytes(r->in->views[r->p->guaranteed[first + n].index]));
+        if (memory > r->beta[NM_MEMORY])
+            break;
+        n++;
+    }
+    return n;
+}
+
+/* Runs after resources were taken back. */
 void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 {
-    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        if (r->claimed[k] > 0 && nm_add_u64(r->used[k], r->claimed[k]) > r->beta[k] && r->pending_estimate[k] > 0)
-            return;
-    for (size_t i = r->n_guaranteed - r->n_guaranteed_waiting; i < r->n_guaranteed; i++) {
+    const size_t first = r->n_guaranteed - r->n_guaranteed_waiting, end = first + count_ready(r);
+
+    for (size_t i = first; i < end; i++) {
         const struct nm_policy_container *v = r->in->views[r->p->guaranteed[i].index];
 
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
             r->claimed[k] = nm_sub_u64(r->claimed[k], nm_policy_container_promise(v, k));
         admit(r, r->p->guaranteed[i].index, NM_REASON_GUARANTEED, NM_MEMORY);
     }
-    if (r->n_guaranteed_waiting > 0) {
+    r->n_guaranteed_waiting -= end - first;
+    if (r->n_guaranteed_waiting > 0 && end > first)
+        r->v->guaranteed_head = r->in->views[r->p->guaranteed[end].index];
+    if (r->n_guaranteed_waiting == 0 && end > first) {
         r->v->guaranteed_reason = NM_REASON_NONE;
         r->v->guaranteed_head = NULL;
     }
-    r->n_guaranteed_waiting = 0;
 }
 
 /* ---- resume ---------------------------------------------------------------------------------- */
@@ -148,7 +203,7 @@ static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
     a->predicted.memory_bytes = returning(r, v);
     r->used[NM_CPU] = nm_add_u64(r->used[NM_CPU], a->predicted.cpu_millicores);
     r->used[NM_MEMORY] = nm_add_u64(r->used[NM_MEMORY], a->predicted.memory_bytes);
-    r->n_opportunistic_active++;
+    r->n_opportunistic_active += v->type == NM_OPPORTUNISTIC;
     r->p->taken[i] = NM_TAKEN_RESUME;
 }
 

@@ -98,6 +98,7 @@ uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
         r->p->taken[i] = NM_TAKEN_RECLAIM;
         gained += bytes;
         swap -= bytes;
+        r->n_slow++;
     }
     r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], gained);
     return gained;

@@ -113,6 +113,7 @@ struct nm_policy_container {
     uint64_t unread_usec;
     uint32_t state_samples;       /* number of sampling rounds, including failed rounds, since the change to `state` */
     uint64_t state_usec;          /* time of the change to `state` */
+    uint64_t kill_deadline_usec;  /* KILLING: time at which SIGKILL follows SIGTERM; 0: SIGKILL immediately */
     uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of the container's end, see
                                            nm_policy_container_note_progress() */
     uint64_t freeze_failed_usec;  /* time of the last freeze that was given up; 0 if no freeze was given up */

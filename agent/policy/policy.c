@@ -144,6 +144,7 @@ static void survey_pending(struct nm_round *r, const struct nm_policy_container 
                            const struct nm_resources *estimate)
 {
     r->n_reclaiming += v->reclaiming;
+    r->n_slow += v->reclaiming;
     r->n_pausing += v->state == NM_PAUSING;
     if ((v->state != NM_KILLING && v->state != NM_PAUSING) || nm_policy_container_stuck(v, r->in->now_usec))
         return;
@@ -153,6 +154,7 @@ static void survey_pending(struct nm_round *r, const struct nm_policy_container 
     r->pending_estimate[NM_CPU] = nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
     if (v->state != NM_KILLING)
         return;
+    r->n_slow += r->in->now_usec < v->kill_deadline_usec;
     r->n_pending[NM_MEMORY]++;
     r->pending_measured[NM_MEMORY] =
         nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);

@@ -81,6 +81,10 @@
 #define NM_STARTS_AT_ONCE 16U
 #define NM_STARTS_PAUSE_USEC (20 * NM_USEC_PER_MSEC)
 
+/* Memory that a container takes at most before memory of killed containers is free again. The kernel frees pages several
+ * times as fast as a new process can touch them, and a JVM needs a second for this amount. */
+#define NM_START_BYTES (128 * NM_MIB)
+
 /* After a reclaim, a running container is not reclaimed again for this time (policy-reclaim.c). */
 #define NM_RECLAIM_AGAIN_USEC (60 * NM_USEC_PER_SEC)
 
@@ -190,6 +194,7 @@ struct nm_round {
     uint64_t pending_estimate[NM_RESOURCE_COUNT]; /* amount expected from victims, as U counts it */
     uint32_t n_pending[NM_RESOURCE_COUNT];
     uint32_t n_reclaiming;
+    uint32_t n_slow; /* victims whose memory becomes free slowly: by a reclaim, or after a grace period */
     uint64_t allocated[2][NM_RESOURCE_COUNT]; /* indexed by execution type */
     uint64_t promised[NM_RESOURCE_COUNT];     /* the part of allocated[NM_GUARANTEED] that is promised */
     uint64_t guaranteed_measured, guaranteed_estimate; /* memory */

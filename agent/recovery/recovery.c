@@ -258,7 +258,7 @@ static bool is_frozen_itself(const struct nm_live_container *l, const struct nm_
 
 static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *e)
 {
-    l->todo = l->c->kill_deadline_usec > nm_now_usec() && !e->frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
+    l->todo = l->c->view.kill_deadline_usec > nm_now_usec() && !e->frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
 }
 
 /* Determines the container's state. The kernel shows whether the container is frozen, and the journal has the intended

@@ -114,7 +114,7 @@ int nm_rerun_owned(struct nm_live_container *l, const struct nm_rerun *rerun, st
     if (l->phase == NM_RUN_ASKING_OWNER)
         nm_container_drop_end(l->c);
     nm_container_request_rerun(l->c);
-    l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
+    l->c->view.kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
     l->use_before = l->c->view.measured;
     commit(l, rerun);
     if (l->phase != NM_RUN_ASKING_OWNER)

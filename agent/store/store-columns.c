@@ -53,7 +53,7 @@ const struct nm_store_column nm_store_columns[] = {
     C("started_realtime_usec", NM_KIND_COUNT, started_realtime_usec),
     C("finished_realtime_usec", NM_KIND_COUNT, finished_realtime_usec),
     C("finished_usec", NM_KIND_COUNT, finished_usec),
-    C("kill_deadline_usec", NM_KIND_COUNT, kill_deadline_usec),
+    C("kill_deadline_usec", NM_KIND_COUNT, view.kill_deadline_usec),
     C("shim_pid", NM_KIND_PID, shim_pid),
     C("shim_start_ticks", NM_KIND_COUNT, shim_start_ticks),
     C("pid", NM_KIND_PID, pid),

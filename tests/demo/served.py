@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service that answers requests and measures its own latency.
 
-served.py TARGET LATENCIES [RATE MS]: RATE requests per second (default 20), each with MS milliseconds of work (default 10). The file
-TARGET has the number of MiB that the service holds, and is read repeatedly. A growth takes a second per 400 MiB. Each request is a
-line in the file LATENCIES: the time of its arrival, and its latency in ms with the wait for a CPU.
+served.py TARGET LATENCIES [RATE MS [UNITS]]: RATE requests per second (default 20), each with MS milliseconds of work (default 10). Give
+UNITS, the units of work per second of CPU time, to compare services: each would measure another number for itself. The file TARGET has
+the number of MiB that the service holds, and is read repeatedly. A growth takes a second per 400 MiB. Each request is a line in the file
+LATENCIES: the time of its arrival, and its latency in ms with the wait for a CPU.
 """
 import os
 import sys
@@ -30,8 +31,8 @@ def hold(target):
         time.sleep(0.05)
 
 
-def serve(path, rate, work_ms):
-    units = max(1, round(calibrate() * work_ms / 1000))
+def serve(path, rate, work_ms, units_per_sec=None):
+    units = max(1, round((units_per_sec or calibrate()) * work_ms / 1000))
     begun, n = time.monotonic(), 0
     with open(path, "w", buffering=1) as out:
         while True:
@@ -47,9 +48,9 @@ def serve(path, rate, work_ms):
 
 
 def main():
-    rate, work_ms = (float(x) for x in sys.argv[3:5]) if len(sys.argv) > 3 else (20, 10)
+    numbers = [float(x) for x in sys.argv[3:6]] or [20, 10]
     threading.Thread(target=hold, args=(sys.argv[1],), daemon=True).start()
-    serve(sys.argv[2], rate, work_ms)
+    serve(sys.argv[2], *numbers)
 
 
 if __name__ == "__main__":

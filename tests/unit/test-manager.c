@@ -131,7 +131,7 @@ static void test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period(void 
     l = run(w, "exec sleep 1000");
     end_loop(w);
     l->c->view.state = NM_KILLING;
-    l->c->kill_deadline_usec = nm_now_usec() + HOUR_USEC;
+    l->c->view.kill_deadline_usec = nm_now_usec() + HOUR_USEC;
     nm_kill_terminate(l);
     assert_int_equal(kill(l->c->pid, SIGKILL), 0);
     assert_file(l, "cgroup.kill", "1");

@@ -90,8 +90,6 @@ static void test_a_kill_for_a_guaranteed_container_does_not_trip_the_breaker(voi
     g = node_queue(n, G, 60, 1);
     node_change(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    node_apply_verdict(n);
-    node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
     node_apply_verdict(n);
     queued = node_queue(n, O, 10, 1);

@@ -295,26 +295,92 @@ static void test_only_as_many_victims_as_needed_make_room_for_a_guaranteed_conta
     node_change(n);
     /* Memory: 80 + 30 - 95 = 15, so one container is killed. CPU: 80 + 40 - 20 - 95 = 5, so one more container is
      * paused. */
-    assert_int_equal(n->verdict.n_actions, 2);
+    assert_int_equal(n->verdict.n_actions, 3);
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     assert_action(n, o[2], NM_ACTION_PAUSE, NM_REASON_ROOM_FOR_GUARANTEED);
     assert_ptr_equal(node_action(n, o[3])->on_behalf_of, g);
     assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g);
-    assert_reason(n->verdict.guaranteed_reason, NM_REASON_WAITING_FOR_VICTIMS);
+    /* The node has room for the start beside the victims, so the guaranteed container doesn't wait for their end. */
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_NONE);
 
     /* There are no further victims while these two victims are ending. */
+    node_enter(n, g, NM_RUNNING);
+    g->admitted = true;
+    g->started_usec = n->in.now_usec;
     node_enter(n, o[3], NM_KILLING);
     node_enter(n, o[2], NM_PAUSING);
     node_change(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    node_remove(n, o[3]);
+}
+
+/* Where the victims' memory leaves no room for a start, the guaranteed container waits for their end. */
+static void test_a_guaranteed_container_waits_for_victims_on_a_full_node(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *g, *o[2] = {node_run(n, O, 50, 1), node_run(n, O, 44, 1)};
+
+    node_sample(n);
+    g = node_queue(n, G, 30, 1);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, o[1], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_WAITING_FOR_VICTIMS);
+    node_enter(n, o[1], NM_KILLING);
     node_change(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    node_enter(n, o[2], NM_PAUSED);
-    o[2]->pause_deadline_usec = n->in.now_usec + SECONDS(600);
-    o[2]->last_cpu_millicores = o[2]->measured.cpu_millicores;
+    node_remove(n, o[1]);
     node_change(n);
-    /* The guaranteed container is admitted in the same round in which the last victim has ended. */
+    /* It is admitted in the same round in which the last victim has ended. */
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+}
+
+/* Each start beside victims takes a part of the room. Those of earlier rounds count until a sample shows their memory. */
+static void test_starts_beside_victims_are_bounded_by_the_free_memory(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *g[4], *o[2] = {node_run(n, O, 10, 1), node_run(n, O, 82, 1)};
+
+    node_sample(n);
+    for (size_t i = 0; i < 4; i++)
+        g[i] = node_queue(n, G, 20, 1);
+    node_change(n);
+    /* 3 % is free below beta, and a start takes 1.28 %. */
+    assert_int_equal(n->verdict.n_actions, 3);
+    assert_action(n, o[1], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    assert_action(n, g[0], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_action(n, g[1], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_WAITING_FOR_VICTIMS);
+    assert_ptr_equal(n->verdict.guaranteed_head, g[2]);
+    for (size_t i = 0; i < 2; i++) {
+        node_enter(n, g[i], NM_RUNNING);
+        g[i]->admitted = true;
+        g[i]->started_usec = n->in.now_usec;
+    }
+    node_enter(n, o[1], NM_KILLING);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_remove(n, o[1]);
+    node_change(n);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
+}
+
+/* A container in its grace period may keep its memory for the whole period. */
+static void test_a_guaranteed_container_waits_for_a_victim_in_its_grace_period(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *g, *o = node_run(n, O, 80, 1);
+
+    node_sample(n);
+    node_enter(n, o, NM_KILLING);
+    o->kill_deadline_usec = n->in.now_usec + SECONDS(5);
+    g = node_queue(n, G, 30, 1);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_WAITING_FOR_VICTIMS);
+    n->in.now_usec = o->kill_deadline_usec;
+    node_sample(n);
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
@@ -335,13 +401,8 @@ static void test_room_is_made_for_several_guaranteed_containers(void **state)
     assert_ptr_equal(node_action(n, o[3])->on_behalf_of, g[0]);
     assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g[1]);
     assert_ptr_equal(node_action(n, o[1])->on_behalf_of, g[1]);
-    node_remove(n, o[3]);
-    node_enter(n, o[2], NM_KILLING);
-    node_enter(n, o[1], NM_KILLING);
-    node_change(n);
-    assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, g[0], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
-    assert_ptr_equal(n->verdict.guaranteed_head, g[1]);
+    assert_action(n, g[1], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
 static void test_no_container_is_killed_if_kills_can_not_make_enough_room(void **state)
@@ -353,11 +414,9 @@ static void test_no_container_is_killed_if_kills_can_not_make_enough_room(void *
     node_sample(n);
     g = node_queue(n, G, 90, 1);
     node_change(n);
-    assert_int_equal(n->verdict.n_actions, 1);
-    assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    node_apply_verdict(n);
-    node_change(n);
     /* 30 + 90 is over beta, but there is no further victim. */
+    assert_int_equal(n->verdict.n_actions, 2);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
@@ -375,9 +434,9 @@ static void test_the_reserved_memory_of_a_victim_counts_as_room(void **state)
     g = node_queue(n, G, 30, 1);
     node_change(n);
     /* U is 90, and all of it is reserved. The end of one victim's reservation is enough. */
-    assert_int_equal(n->verdict.n_actions, 1);
+    assert_int_equal(n->verdict.n_actions, 2);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    (void)g;
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
 static void test_the_kill_budget_does_not_limit_kills_for_guaranteed_containers(void **state)
@@ -408,10 +467,8 @@ static void test_room_for_guaranteed_containers_is_made_if_over_allocation_is_of
     g = node_queue(n, G, 10, 40);
     node_change(n);
     /* CPU: 90 + 40 - 100 = 30, and pausing is disabled. */
-    assert_int_equal(n->verdict.n_actions, 1);
+    assert_int_equal(n->verdict.n_actions, 2);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    node_apply_verdict(n);
-    node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
@@ -431,7 +488,7 @@ static void test_without_a_sample_no_room_is_made_for_guaranteed_containers(void
     assert_int_equal(n->verdict.n_actions, 0);
     n->in.draining = false;
     node_change(n);
-    assert_int_equal(n->verdict.n_actions, 1);
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 1);
 }
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
@@ -564,6 +621,9 @@ int main(void)
         WITH_NODE(test_no_container_is_admitted_into_room_made_by_swapping),
         WITH_NODE(test_swapped_memory_counts_up_to_the_memory_limit),
         WITH_NODE(test_only_as_many_victims_as_needed_make_room_for_a_guaranteed_container),
+        WITH_NODE(test_a_guaranteed_container_waits_for_victims_on_a_full_node),
+        WITH_NODE(test_starts_beside_victims_are_bounded_by_the_free_memory),
+        WITH_NODE(test_a_guaranteed_container_waits_for_a_victim_in_its_grace_period),
         WITH_NODE(test_room_is_made_for_several_guaranteed_containers),
         WITH_NODE(test_no_container_is_killed_if_kills_can_not_make_enough_room),
         WITH_NODE(test_the_reserved_memory_of_a_victim_counts_as_room),

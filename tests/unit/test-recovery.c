@@ -139,7 +139,7 @@ static void test_each_container_state_is_restored(void **state)
 
         l->events_watch = nm_cgroup_watch_free(l->events_watch); /* prevents that the first nmd notices the change */
         l->c->rerun = states[i].rerun;
-        l->c->kill_deadline_usec = states[i].graceful ? nm_now_usec() + HOUR_USEC : 1;
+        l->c->view.kill_deadline_usec = states[i].graceful ? nm_now_usec() + HOUR_USEC : 1;
         l->c->kill_reason = states[i].state == NM_KILLING ? NM_EXIT_KILLED : NM_EXIT_NONE;
         assert_true(nm_write_file_at(l->cg->dir_fd, "cgroup.freeze", states[i].frozen ? "1" : "0") >= 0);
         assert_int_equal(nm_fake_set_events(l->cg, true, states[i].frozen), 0);

@@ -52,7 +52,7 @@ static struct nm_container *make_full(void)
     c->started_realtime_usec = n + 15;
     c->finished_realtime_usec = n + 16;
     c->finished_usec = n + 17;
-    c->kill_deadline_usec = n + 22;
+    c->view.kill_deadline_usec = n + 22;
     c->shim_pid = 18;
     c->shim_start_ticks = INT64_MAX;
     c->pid = INT32_MAX;

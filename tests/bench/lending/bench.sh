@@ -46,7 +46,7 @@ services_begin() {
     for n in 1 2 3; do
         hold "$n" 30
         must "service $n" service_begin "service$n" "$service_mb" \
-            "exec python3 $shared/served.py $shared/target$n $records/latencies$n 5 10" || return
+            "exec python3 $shared/served.py $shared/target$n $records/latencies$n 5 10 $units" || return
     done
 }
 # The services use 20 to 40 %, and each surges once or twice.
@@ -146,6 +146,8 @@ lending_turn() {
 must 'a cluster' jobs_configure "$distributed=true" yarn.am.liveness-monitor.expiry-interval-ms=3600000 \
     "$cs.maximum-am-resource-percent=1" "$cs.root.default.maximum-am-resource-percent=1"
 must PySpark spark_install
+# Both turns serve the same requests. The speed of the machine changes between them.
+units=$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$bench_here/../../demo python3 -c 'import work; print(work.calibrate(2))') || exit
 install -m 755 "$bench_here/../../demo/served.py" "$bench_here/../../demo/work.py" "$bench_here/task.py" "$shared/"
 install -m 755 "$bench_here/job.py" "$shared/spark-job.py"
 nmd_configure <<-END
