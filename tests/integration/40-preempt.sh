@@ -59,10 +59,11 @@ is "no guaranteed container is killed" "$(states g1 g2)" "RUNNING RUNNING "
 kill_all
 
 # ---- an opportunistic container is killed to start a guaranteed one ----
-hog o1 --opportunistic -m 350M -c 0.1 -- 300
-hog o2 --opportunistic -m 350M -c 0.1 -- 300
-wait_until 20 uses o1 300
-wait_until 20 uses o2 300
+# With the memory of both, there is no room for the start of the guaranteed container.
+hog o1 --opportunistic -m 450M -c 0.1 -- 420
+hog o2 --opportunistic -m 450M -c 0.1 -- 420
+wait_until 20 uses o1 420
+wait_until 20 uses o2 420
 wait_until 10 settled o1 o2
 # This program writes the time at which the victim's process ends. In the class FIFO, it does not wait for other processes.
 /usr/bin/python3 - "$(pid_of o2)" >"$dir/o2-ended" <<'END' &
@@ -86,6 +87,20 @@ is "the decision record of the kill names the guaranteed container" \
 wait "$watcher"
 is "the victim's process ended before the guaranteed container started" \
     "$(jq -n "$(field_of g1 .started_usec) >= $(tail -n 1 "$dir/o2-ended")")" true
+kill_all
+
+# ---- where there is room for the start, the guaranteed container doesn't wait until the victim has ended ----
+hog o1 --opportunistic -m 350M -c 0.1 -- 300
+hog o2 --opportunistic -m 350M -c 0.1 -- 300
+wait_until 20 uses o1 300
+wait_until 20 uses o2 300
+wait_until 10 settled o1 o2
+submit g1 -m 500M -c 0.1 -- sleep 300
+check "the guaranteed container starts" wait_until 20 in_state g1 RUNNING
+check "the latest-started opportunistic container is killed" wait_until 20 in_state o2 COMPLETED
+is "the container that is not needed runs" "$(state_of o1)" RUNNING
+is "the guaranteed container is admitted in the round of the kill, and has not waited" \
+    "$(decision_of g1 admit .number)" $(($(decision_of o2 kill .number) + 1))
 kill_all
 
 # ---- CPU use over beta: containers are paused, and resumed in order of arrival ----
