@@ -229,20 +229,29 @@ class YarnNode:
         value = message(1, url) + number(2, size) + number(3, path.stat().st_mtime_ns // 1000000) + number(4, 2) + number(5, visibility)
         return message(1, message(1, name) + message(2, value))
 
-    def start(self, *commands, memory=16, kind=GUARANTEED, resources=b""):
-        """Starts containers with one call, and returns their numbers and the time of the call. FIRST in a command writes the time
-        of its first instruction to a file."""
+    def prepare(self, *commands, memory=16, kind=GUARANTEED, resources=b""):
+        """Returns the numbers of new containers, and the request that starts them. FIRST in a command writes the time of its first
+        instruction to a file."""
         m, numbers, request = self.master, [], b""
         for command in commands:
             self.n += 1
             numbers.append(self.n)
             context = m.context(command.replace("FIRST", f"{self.first} 1><LOG_DIR>/first"), self.resources + resources)
             request += m.start_request(m.container_token(self.n, memory=memory, kind=kind), what=context)
+        return numbers, request
+
+    def send(self, request):
+        """Sends a request of prepare(), and returns the time of the call."""
         begun = time.monotonic_ns()
-        answer = m.outcome(self.client.call("startContainers", request), 2, 3)
+        answer = self.master.outcome(self.client.call("startContainers", request), 2, 3)
         if not answer.endswith("; "):
             raise SystemExit(f"startContainers: {answer}")
-        return numbers, begun
+        return begun
+
+    def start(self, *commands, **options):
+        """Starts containers with one call, and returns their numbers and the time of the call."""
+        numbers, request = self.prepare(*commands, **options)
+        return numbers, self.send(request)
 
     def wait(self, numbers, seconds=PATIENCE_S):
         """Waits until the ends are reported, and returns the times of the first instructions."""
