@@ -81,8 +81,8 @@
 #define NM_STARTS_AT_ONCE 16U
 #define NM_STARTS_PAUSE_USEC (20 * NM_USEC_PER_MSEC)
 
-/* Memory that a container takes at most before memory of killed containers is free again. The kernel frees pages several
- * times as fast as a new process can touch them, and a JVM needs a second for this amount. */
+/* Memory that a container takes at most before memory of killed containers is free again. The kernel frees pages
+ * several times as fast as a new process can touch them, and a JVM needs a second for this amount. */
 #define NM_START_BYTES (128 * NM_MIB)
 
 /* After a reclaim, a running container is not reclaimed again for this time (policy-reclaim.c). */

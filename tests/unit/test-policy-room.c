@@ -336,7 +336,8 @@ static void test_a_guaranteed_container_waits_for_victims_on_a_full_node(void **
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-/* Each start beside victims takes a part of the room. Those of earlier rounds count until a sample shows their memory. */
+/* Each start beside victims takes a part of the room. Starts of earlier rounds count until a sample shows their
+ * memory. */
 static void test_starts_beside_victims_are_bounded_by_the_free_memory(void **state)
 {
     struct node *n = *state;
