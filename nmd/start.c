@@ -187,7 +187,7 @@ static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, cons
     }
     if (r < 0 || !d->yarn_settings)
         return r;
-    r = nm_yarn_lock(d->yarn_settings, nm_daemon_report_yarn, &dirs);
+    r = nm_yarn_lock(d->yarn_settings, o->state_dir, nm_daemon_report_yarn, &dirs);
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, dirs);
 }
 

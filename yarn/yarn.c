@@ -98,10 +98,11 @@ int nm_yarn_take_web(struct nm_yarn *y)
 
 #define BIND_HOST "yarn.nodemanager.bind-host"
 
-int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_report_t report_cb, char **ret_message)
+int nm_yarn_lock(const struct nm_yarn_settings *settings, const char *state_dir, nm_yarn_report_t report_cb,
+                 char **ret_message)
 {
     *ret_message = NULL;
-    return nm_yarn_dirs_lock(settings->local_dirs, report_cb, ret_message);
+    return nm_yarn_dirs_lock(settings->local_dirs, state_dir, report_cb, ret_message);
 }
 
 int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)

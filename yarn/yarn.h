@@ -31,7 +31,8 @@ struct nm_yarn_params {
 
 /* Locks the local directories until the process exits. Must be called before any other part of nmd starts. -EBUSY:
  * another nmd has locked a directory. *ret_message: as for nm_yarn_new(). */
-int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_report_t report_cb, char **ret_message);
+int nm_yarn_lock(const struct nm_yarn_settings *settings, const char *state_dir, nm_yarn_report_t report_cb,
+                 char **ret_message);
 /* All objects that params point to must outlive *ret. After a failure, *ret_message is a text that the caller frees, or
  * NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);

@@ -182,9 +182,9 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
     if (r == 0)
         r = nm_yarn_user_compile(s, &l->user_pattern, ret_message);
     if (r == 0)
-        r = nm_yarn_dirs_open(s, s->local_dirs, true, &l->local, ret_message);
+        r = nm_yarn_dirs_open(s, s->local_dirs, l->params.state_dir, true, &l->local, ret_message);
     if (r == 0)
-        r = nm_yarn_dirs_open(s, s->log_dirs, false, &l->log, ret_message);
+        r = nm_yarn_dirs_open(s, s->log_dirs, l->params.state_dir, false, &l->log, ret_message);
     if (r == 0)
         r = open_caches(l, ret_message);
     if (r == 0)
