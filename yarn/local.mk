@@ -84,6 +84,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/retention.c %D%/launch/retention.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/strays.c %D%/launch/strays.h \
 	%D%/launch/aux-access.c %D%/launch/aux-access.h \
 	%D%/launch/aux-apps.c %D%/launch/aux-apps.h \
 	%D%/launch/aux-command.c %D%/launch/aux-command.h \

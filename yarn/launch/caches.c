@@ -94,7 +94,7 @@ static void sweep_one(struct nm_localizer *l, const struct nm_yarn_dir *dir)
         _cleanup_free_ char *path = NULL;
 
         if (is_aside(e->d_name) && asprintf(&path, "%s/%s", dir->name, e->d_name) >= 0)
-            (void)nm_localizer_remove(l, "nmd", geteuid(), getegid(), path, NULL, NULL);
+            (void)nm_localizer_remove(l, "nmd", geteuid(), getegid(), (const char *const[]){path}, 1, NULL, NULL);
     }
 }
 
