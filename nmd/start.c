@@ -211,7 +211,7 @@ static void leave_loop(void *userdata)
     (void)sd_event_exit(userdata, 0);
 }
 
-/* Ends nmd after SIGTERM or SIGINT, either immediately or when the node has unregistered from its cluster. */
+/* Ends nmd after SIGTERM or SIGINT, either immediately or when the node has left its cluster. */
 static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
     struct nm_daemon *d = userdata;

@@ -51,5 +51,6 @@ NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)
 int nm_yarn_take_web(struct nm_yarn *y);
 
 /* Unregisters the node before nmd exits, if nmd will not be restarted soon. Ends the node's containers, because the
- * cluster counts them as lost. True: done() will be called within two seconds. False: the caller need not wait. */
+ * cluster counts them as lost. True: done() will be called when the containers have ended, at most two seconds after
+ * the time between SIGTERM and SIGKILL, of which at most a minute counts. False: the caller need not wait. */
 bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata);

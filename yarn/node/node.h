@@ -216,6 +216,8 @@ void nm_yarn_node_reported(struct nm_yarn_node *n);
 /* Returns true if every container of the cluster has ended and the ResourceManager has answered a heartbeat with its
  * end. */
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
+/* Returns whether a container of the cluster hasn't ended. */
+bool nm_yarn_node_has_live(const struct nm_yarn_node *n);
 /* Returns the memory that the ResourceManager has allocated to running guaranteed containers. Containers that are being
  * ended don't count, since the ResourceManager has released their memory. */
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);
@@ -239,7 +241,7 @@ int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn
 /* Ends all containers. Is called when a ResourceManager without recovery has restarted, because it doesn't know the
  * containers any more. */
 void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const char *message);
-/* Ends all applications on this node, and their containers. Is called when the node leaves the cluster for good, because
- * the ResourceManager doesn't report ends of applications to it any more. As with Hadoop's NodeManager, the logs are
- * then uploaded, and the files removed. */
+/* Ends all applications on this node, and their containers. Is called when the node leaves the cluster for good,
+ * because the ResourceManager doesn't report ends of applications to it any more. As with Hadoop's NodeManager, the
+ * logs are then uploaded, and the files removed. */
 void nm_yarn_node_leave(struct nm_yarn_node *n, const char *message);
