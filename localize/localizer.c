@@ -277,14 +277,15 @@ static void put_removals(struct nm_localizer *l, struct removals *rs)
         (void)nm_batches_put(l->batches, rs->batches[i]); /* reports a failure through callbacks */
 }
 
-int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
-                        void (*ended)(void *userdata), void *userdata)
+int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *const *paths,
+                        size_t n, void (*ended)(void *userdata), void *userdata)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
-    int r = nm_batch_new(NULL, user, &(struct nm_batch_owner){.uid = uid, .gid = gid}, 1, &b);
+    int r = nm_batch_new(NULL, user, &(struct nm_batch_owner){.uid = uid, .gid = gid}, n, &b);
 
-    if (r >= 0)
-        r = nm_batch_add_removal(b, NO_ENTRY, path);
+    assert(n > 0 && n <= NM_BATCH_MAX);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = nm_batch_add_removal(b, NO_ENTRY, paths[i]);
     if (r >= 0)
         r = nm_localizer_begin_turn(l);
     if (r < 0)

@@ -48,10 +48,11 @@ NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
  * be opened. */
 int nm_localizer_set_usable(struct nm_localizer *l, bool is_usable);
 
-/* Removes the absolute path with the account's rights, when a worker is free. `ended` is called afterwards, whether or
- * not the removal succeeded. It isn't called if the localizer is freed before. */
-int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
-                        void (*ended)(void *userdata), void *userdata);
+/* Removes the n absolute paths with the account's rights, when a worker is free. One worker removes them all, because a
+ * process takes longer than the removal of a few files. `ended` is called afterwards, whether or not the removals
+ * succeeded. It isn't called if the localizer is freed before. */
+int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *const *paths,
+                        size_t n, void (*ended)(void *userdata), void *userdata);
 
 /* Allows removals to begin. Must be called after a restart, once the resources of all running containers are
  * retained. */

@@ -81,8 +81,8 @@ static int run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_opti
     (void)sd_notify(0, "STOPPING=1");
     if (r >= 0)
         nm_manager_prepare_exit(d->manager);
-    nm_info("nmd is exiting; %s", d->signs_off ? "the node has unregistered from its cluster, whose containers end; "
-                                                 "other containers keep running" : "containers keep running");
+    nm_info("nmd is exiting; %s", d->signs_off ? "the node has left its cluster, whose containers were ended; other "
+                                                 "containers keep running" : "containers keep running");
     return r;
 }
 

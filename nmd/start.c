@@ -187,7 +187,7 @@ static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, cons
     }
     if (r < 0 || !d->yarn_settings)
         return r;
-    r = nm_yarn_lock(d->yarn_settings, nm_daemon_report_yarn, &dirs);
+    r = nm_yarn_lock(d->yarn_settings, o->state_dir, nm_daemon_report_yarn, &dirs);
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, dirs);
 }
 
@@ -211,7 +211,7 @@ static void leave_loop(void *userdata)
     (void)sd_event_exit(userdata, 0);
 }
 
-/* Ends nmd after SIGTERM or SIGINT, either immediately or when the node has unregistered from its cluster. */
+/* Ends nmd after SIGTERM or SIGINT, either immediately or when the node has left its cluster. */
 static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
     struct nm_daemon *d = userdata;

@@ -66,6 +66,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \
 	%D%/launch/certificates.c \
+	%D%/launch/dir-id.c %D%/launch/dir-id.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/config-warnings.c %D%/launch/config-warnings.h \
 	%D%/launch/cleanup-queue.c %D%/launch/cleanup-queue.h \
@@ -83,6 +84,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/retention.c %D%/launch/retention.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/strays.c %D%/launch/strays.h \
 	%D%/launch/aux-access.c %D%/launch/aux-access.h \
 	%D%/launch/aux-apps.c %D%/launch/aux-apps.h \
 	%D%/launch/aux-command.c %D%/launch/aux-command.h \

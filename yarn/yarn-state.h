@@ -88,8 +88,12 @@ struct nm_yarn {
     struct nm_upstream shown;
     struct nm_yarn_local_groups local_groups; /* of users that requests for logs have named */
 
-    void (*on_unregistered)(void *userdata);
+    void (*on_unregistered)(void *userdata); /* not NULL: the node leaves the cluster */
     void *on_unregistered_userdata;
+    sd_event_source *leave_timer;
+    uint64_t leave_until_usec;    /* nmd waits until then for the ends of the containers */
+    bool is_signed_off; /* the ResourceManager has answered, or can't be reached */
+    bool has_left;      /* on_unregistered was called */
 };
 
 /* The version of Hadoop whose protocols nmd implements. A ResourceManager may require a minimum version. */

@@ -19,12 +19,21 @@
 #include "yarn/yarn-state.h"
 
 #define LEAVE_USEC (2 * NM_USEC_PER_SEC)
+#define LEAVE_GRACE_MAX_USEC (60 * NM_USEC_PER_SEC)
+
+static void check_leave_soon(struct nm_yarn *y)
+{
+    (void)sd_event_source_set_time(y->leave_timer, 0);
+    (void)sd_event_source_set_enabled(y->leave_timer, SD_EVENT_ONESHOT);
+}
 
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_yarn *y = userdata;
     const struct nm_container *c = e->container;
 
+    if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && y->on_unregistered)
+        check_leave_soon(y);
     if (e->kind == NM_EVENT_STATE && e->to == NM_RUNNING && c->view.type == NM_OPPORTUNISTIC)
         nm_yarn_heartbeat_note_start(&y->memory);
     if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->exit_cause == NM_REASON_WAITED_TOO_LONG)
@@ -98,10 +107,11 @@ int nm_yarn_take_web(struct nm_yarn *y)
 
 #define BIND_HOST "yarn.nodemanager.bind-host"
 
-int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_report_t report_cb, char **ret_message)
+int nm_yarn_lock(const struct nm_yarn_settings *settings, const char *state_dir, nm_yarn_report_t report_cb,
+                 char **ret_message)
 {
     *ret_message = NULL;
-    return nm_yarn_dirs_lock(settings->local_dirs, report_cb, ret_message);
+    return nm_yarn_dirs_lock(settings->local_dirs, state_dir, report_cb, ret_message);
 }
 
 int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
@@ -131,6 +141,24 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (r == 0)
         r = nm_yarn_gpus_check(p->settings, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+/* Ends the departure when the ResourceManager has been informed and the containers have ended. Without nmd, no process
+ * would end the containers that ignore SIGTERM. */
+static int on_leave_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn *y = userdata;
+
+    (void)usec;
+    if (!y->is_signed_off || y->has_left)
+        return 0;
+    if (nm_yarn_node_has_live(y->services->node) && nm_now_usec() < y->leave_until_usec) {
+        (void)sd_event_source_set_time(source, y->leave_until_usec);
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    }
+    y->has_left = true;
+    y->on_unregistered(y->on_unregistered_userdata);
+    return 0;
 }
 
 static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, char **ret_message)
@@ -182,6 +210,10 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     r = sd_event_add_time_relative(p->event, &y->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC,
                                    nm_yarn_connect_on_due, y);
     if (r >= 0)
+        r = sd_event_add_time(p->event, &y->leave_timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_leave_timer, y);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(y->leave_timer, SD_EVENT_OFF);
+    if (r >= 0)
         r = host_containers(y, p, ret_message);
     if (r >= 0)
         r = nm_yarn_labels_new(y, nm_yarn_step_on_labels, ret_message);
@@ -210,6 +242,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     nm_resolve_free(y->resolve);
     nm_hadoop_client_free(y->client);
     sd_event_source_disable_unref(y->timer);
+    sd_event_source_disable_unref(y->leave_timer);
     nm_yarn_labels_done(y);
     nm_yarn_local_groups_done(&y->local_groups);
     nm_yarn_gpus_done(y);
@@ -226,27 +259,43 @@ static void on_signed_off(void *userdata, int error, const ProtobufCMessage *ans
     struct nm_yarn *y = userdata;
 
     (void)error, (void)answer, (void)why;
-    y->on_unregistered(y->on_unregistered_userdata);
+    y->is_signed_off = true;
+    check_leave_soon(y);
+}
+
+/* Returns false if the ResourceManager can't be informed. */
+static bool sign_off(struct nm_yarn *y)
+{
+    Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
+
+    if (y->state.phase != NM_YARN_RUNNING || !y->client)
+        return false;
+    request.node = &y->id;
+    nm_yarn_size_drop(y);
+    return nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
+                                 &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) >= 0;
 }
 
 bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
 {
-    Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
-    bool resumes_later = y->settings->recovery && y->settings->supervised;
+    const uint64_t grace_usec = nm_manager_config(y->manager)->kill_grace_usec;
+    const bool resumes_later = y->settings->recovery && y->settings->supervised;
+    bool is_informed;
 
     if (y->on_unregistered)
         return true;
-    if (resumes_later || y->state.phase != NM_YARN_RUNNING || !y->client)
+    if (resumes_later)
         return false;
-    request.node = &y->id;
-    nm_yarn_size_drop(y);
-    if (nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
-                              &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) < 0)
+    is_informed = sign_off(y);
+    if (!is_informed && !nm_yarn_node_has_live(y->services->node))
         return false;
+    y->on_unregistered = done;
+    y->on_unregistered_userdata = userdata;
+    y->is_signed_off = !is_informed;
+    y->leave_until_usec = nm_now_usec() + NM_MIN(grace_usec, LEAVE_GRACE_MAX_USEC) + LEAVE_USEC;
     nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
     nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_OFF);
-    y->on_unregistered = done;
-    y->on_unregistered_userdata = userdata;
+    check_leave_soon(y);
     return true;
 }

@@ -31,7 +31,8 @@ struct nm_yarn_params {
 
 /* Locks the local directories until the process exits. Must be called before any other part of nmd starts. -EBUSY:
  * another nmd has locked a directory. *ret_message: as for nm_yarn_new(). */
-int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_report_t report_cb, char **ret_message);
+int nm_yarn_lock(const struct nm_yarn_settings *settings, const char *state_dir, nm_yarn_report_t report_cb,
+                 char **ret_message);
 /* All objects that params point to must outlive *ret. After a failure, *ret_message is a text that the caller frees, or
  * NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
@@ -50,5 +51,6 @@ NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)
 int nm_yarn_take_web(struct nm_yarn *y);
 
 /* Unregisters the node before nmd exits, if nmd will not be restarted soon. Ends the node's containers, because the
- * cluster counts them as lost. True: done() will be called within two seconds. False: the caller need not wait. */
+ * cluster counts them as lost. True: done() will be called when the containers have ended, at most two seconds after
+ * the time between SIGTERM and SIGKILL, of which at most a minute counts. False: the caller need not wait. */
 bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata);

@@ -50,7 +50,7 @@ static void check_state(struct nm_bytes bytes)
         abort();
     check_book(copy);
     if (copy->n_ended != b->n_ended || copy->upload.msec != b->upload.msec || copy->state != b->state ||
-        copy->is_finished != b->is_finished || copy->is_incomplete != b->is_incomplete)
+        copy->is_finished != b->is_finished || copy->is_incomplete != b->is_incomplete || copy->n_dirs != b->n_dirs)
         abort();
     free(text);
     nm_yarn_log_book_free(b);

@@ -159,6 +159,14 @@ void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l)
     (void)l;
 }
 
+void nm_yarn_launcher_set_known(struct nm_yarn_launcher *l, bool (*is_known)(const char *application, void *userdata),
+                                void *userdata)
+{
+    (void)l;
+    fake_launcher.is_known = is_known;
+    fake_launcher.is_known_userdata = userdata;
+}
+
 int nm_yarn_log_files_read(struct nm_yarn_launcher *l, const char *application, const char *container,
                            struct nm_yarn_log_files *ret)
 {
@@ -211,6 +219,17 @@ int nm_yarn_launcher_has_log_dir(const struct nm_yarn_launcher *l, size_t i)
 {
     (void)l, (void)i;
     return 1;
+}
+
+void nm_yarn_launcher_recheck_dirs(struct nm_yarn_launcher *l)
+{
+    (void)l;
+}
+
+const char *nm_yarn_launcher_log_dir_id(const struct nm_yarn_launcher *l, size_t i)
+{
+    (void)l, (void)i;
+    return "";
 }
 
 void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end)

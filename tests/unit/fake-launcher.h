@@ -29,6 +29,8 @@ struct fake_launcher {
     const char *no_dirs;          /* the reason why no directory is usable; NULL: a directory is usable */
     const char *elsewhere;        /* the directory to which a container moves when its own one failed, or NULL */
     const char *submitter;        /* the submitter that each preparation must have */
+    bool (*is_known)(const char *application, void *userdata); /* of the node, with its argument */
+    void *is_known_userdata;
     char view_acl[100];           /* the ACL of the last ended application that has one; "": none */
 };
 extern struct fake_launcher fake_launcher;

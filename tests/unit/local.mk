@@ -34,7 +34,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-descriptors %D%/test-yarn-executor \
 	%D%/test-yarn-ids %D%/test-yarn-logs %D%/test-yarn-logs-property %D%/test-yarn-logs-uploads \
 	%D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-lending \
-	%D%/test-yarn-launch-parts %D%/test-yarn-log-files %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
+	%D%/test-yarn-launch-parts %D%/test-yarn-log-files %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures %D%/test-yarn-launcher-removal \
 	%D%/test-yarn-launcher-room %D%/test-yarn-migrate %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-observe %D%/test-yarn-lend-promote \
 	%D%/test-yarn-allocator-lent \
@@ -173,8 +173,8 @@ $(call fixture,health-fixture,admin-script health)
 $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
 	local-pages local-streams local-web openapi)
 $(call fixture,launch-fixture,adopt launch launch-output)
-$(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room \
-	yarn-logs-uploads yarn-retention)
+$(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-removal \
+	yarn-launcher-room yarn-logs-uploads yarn-retention)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-observe yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
@@ -206,7 +206,7 @@ $(call fixture,tracker-fixture manager-fixture,yarn-check yarn-gpus yarn-health 
 
 # tools that make calls fail
 $(call fixture,fail-files fail-nth,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
-	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
+	yarn-launcher-failures yarn-launcher-removal yarn-node-dirs yarn-setup-acts yarn-shuffle-process)
 $(call fixture,fail-nth,yarn-logs yarn-logs-uploads admin-script array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	history json-text link-failures local-listen local-start-memory log-format log-meta messages-memory node \
 	sampling-failures sampling-many systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-lend yarn-lend-grant \

@@ -315,18 +315,20 @@ static void test_a_removal_does_not_wait_for_fetches_of_its_user(void **state)
 {
     struct fixture *w = *state;
     struct owner own[4], public[2];
-    _cleanup_free_ char *path = print("%s/old/10", w->root);
+    _cleanup_free_ char *first = print("%s/old/10", w->root), *second = print("%s/old/11", w->root);
+    const char *const paths[] = {first, second};
     bool is_removed = false;
 
     assert_int_equal(mkdirat(w->root_fd, "old", 0755), 0);
     assert_int_equal(mkdirat(w->root_fd, "old/10", 0755), 0);
+    assert_int_equal(mkdirat(w->root_fd, "old/11", 0755), 0);
     if (geteuid() == 0)
         assert_int_equal(fchownat(w->root_fd, "old", NOBODY, NOBODY, 0), 0);
     begin_to_hog(w, own, public);
-    assert_int_equal(nm_localizer_remove(w->localizer, "alice", worker_uid(), w->params.public_gid, path, on_removed,
-                                         &is_removed), 0);
+    assert_int_equal(nm_localizer_remove(w->localizer, "alice", worker_uid(), w->params.public_gid, paths, 2,
+                                         on_removed, &is_removed), 0);
     RUN_UNTIL(w, is_removed);
-    assert_false(exists(w, "old/10"));
+    assert_false(exists(w, "old/10") || exists(w, "old/11"));
     for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++)
         give_back(&own[i]);
     for (size_t i = 0; i < NM_ARRAY_SIZE(public); i++)

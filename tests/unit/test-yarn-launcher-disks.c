@@ -302,6 +302,41 @@ static void test_a_replaced_disk_is_used_without_a_restart(void **state)
     unmount(w, "other", MNT_DETACH);
 }
 
+/* A disk isn't mounted when nmd starts, and is mounted later, with what nmd has on it. */
+static void test_a_disk_that_was_away_at_the_start_keeps_its_files(void **state)
+{
+    struct fixture *w = *state;
+    char kept[PATH_MAX], path[PATH_MAX];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount the disks of the test */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)snprintf(path, sizeof path, "%s/local", w->root);
+    (void)snprintf(kept, sizeof kept, "%s/kept", w->root);
+    assert_int_equal(remove_tree(path), 0); /* the fixture's launcher has used it */
+    mount_at(w, "local", 0);
+    start(w, QUICK_CHECKS);
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+    assert_true(runs_in(w, "local", "local/filecache/10/f"));
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    assert_int_equal(mkdir(kept, 0755), 0);
+    assert_int_equal(mount(path, kept, NULL, MS_BIND, NULL), 0);
+    unmount(w, "local", 0);
+
+    start(w, QUICK_CHECKS);
+    assert_true(reports(w, "/local : its disk isn't mounted"));
+    assert_true(dirs_are(w, "second", NULL));
+    assert_int_equal(rmdir(path), 0); /* it is empty */
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(mount(kept, path, NULL, MS_BIND, NULL), 0);
+    RUN_UNTIL(w, !reports(w, "errors"));
+    assert_true(runs_in(w, "local", "local/filecache/10/f")); /* wasn't moved aside as files of another NodeManager */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    unmount(w, "local", MNT_DETACH);
+    unmount(w, "kept", MNT_DETACH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +344,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_if_one_of_two_disks_is_bad_the_other_one_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_disk_that_was_bad_at_the_start_is_used_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_replaced_disk_is_used_without_a_restart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_was_away_at_the_start_keeps_its_files, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

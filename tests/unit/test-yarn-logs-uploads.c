@@ -7,6 +7,7 @@
  */
 
 #include "launcher-fixture.h"
+#include "tests/unit/remove-tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -477,6 +478,34 @@ static void test_a_disk_that_is_not_mounted_is_not_a_disk_without_logs(void **st
     assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
 }
 
+/* The disk was away when nmd was restarted, or was replaced by another one, so another directory is at its path. */
+static void test_a_disk_that_is_away_at_a_restart_is_not_a_disk_without_logs(void **state)
+{
+    struct uploads *u = *state;
+    _cleanup_free_ char *dir = nm_strdup_printf("%s/logs", u->w->root);
+    uint64_t failed_usec;
+
+    begin_with(u, "");
+    make_logs(u->w);
+    run_containers(u);
+    assert_int_equal(renameat(u->w->root_fd, "logs", u->w->root_fd, "away"), 0);
+    restart(u);
+    assert_true(exists(u->w, "logs"));
+    end_application(u);
+    RUN_UNTIL(u->w, number(u, "failures") == 1);
+    assert_non_null(strstr(log_text, "/logs can't be read: its disk isn't mounted, or was replaced by another one;"));
+    assert_int_equal(number(u, "uploaded"), 0);
+    assert_int_equal(remove_tree(dir), 0);
+    assert_int_equal(renameat(u->w->root_fd, "away", u->w->root_fd, "logs"), 0);
+    failed_usec = nm_now_usec();
+    RUN_UNTIL(u->w, nm_now_usec() > failed_usec + 2 * NM_USEC_PER_MSEC); /* no disk is checked more often */
+    u->logs->books->due_usec = 0; /* the pause between the attempts is longer than this test */
+    nm_yarn_logs_wake(u->logs);
+    RUN_UNTIL(u->w, number(u, "uploaded") == 1);
+    assert_true(has_text(u->w, "remote/uploads", " final 2 1 uid"));
+    RUN_UNTIL(u->w, !exists(u->w, "logs/" APPLICATION));
+}
+
 /* After several attempts the logs on the other disks are uploaded. */
 static void test_logs_on_a_failing_disk_are_given_up(void **state)
 {
@@ -673,6 +702,7 @@ int main(int argc, char **argv)
         UPLOADS(test_totals_are_limited),
         UPLOADS(test_a_failing_disk_is_not_a_disk_without_logs),
         UPLOADS(test_a_disk_that_is_not_mounted_is_not_a_disk_without_logs),
+        UPLOADS(test_a_disk_that_is_away_at_a_restart_is_not_a_disk_without_logs),
         UPLOADS(test_logs_on_a_failing_disk_are_given_up),
         UPLOADS(test_a_silent_uploader_is_killed),
         UPLOADS(test_a_lost_name_node_costs_one_process),

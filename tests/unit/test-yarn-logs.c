@@ -485,6 +485,9 @@ static void test_the_state_survives_a_restart(void **state)
     (void)state;
     assert_int_equal(nm_yarn_log_book_set_account(b, "nobody"), 0);
     assert_int_equal(nm_yarn_log_book_set_acls(b, "bob staff", NULL), 0);
+    assert_int_equal(nm_yarn_log_book_add_dir(b, "0123abcd", "/a \"log\""), 1);
+    assert_int_equal(nm_yarn_log_book_add_dir(b, "fe-1", "/b\xff"), 1);
+    assert_int_equal(nm_yarn_log_book_add_dir(b, "0123abcd", "/another path"), 0);
     assert_int_equal(nm_yarn_log_book_end(b, "container_1", true), 1);
     assert_int_equal(nm_yarn_log_book_end(b, "container_2", true), 1);
     nm_yarn_log_book_finish(b, 1, 12345);
@@ -495,6 +498,11 @@ static void test_the_state_survives_a_restart(void **state)
     assert_string_equal(copy->view_acl, "bob staff");
     assert_null(copy->modify_acl);
     assert_string_equal(copy->context.rolled_include, "log\"s\n");
+    assert_int_equal(copy->n_dirs, 2);
+    assert_string_equal(copy->dirs[0].id, "0123abcd");
+    assert_string_equal(copy->dirs[0].path, "/a \"log\"");
+    assert_string_equal(copy->dirs[1].id, "fe-1");
+    assert_string_equal(copy->dirs[1].path, "/b");
     assert_int_equal(copy->n_ended, 2);
     assert_string_equal(copy->ended[1], "container_2");
     assert_true(copy->is_finished && copy->finished_realtime_usec == 12345);
@@ -507,8 +515,24 @@ static void test_the_state_survives_a_restart(void **state)
     nm_yarn_log_book_free(b);
 }
 
+static void test_the_number_of_directories_is_limited(void **state)
+{
+    struct nm_yarn_log_book *b = new_book(0, NULL);
+    char id[20];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_YARN_LOG_DIRS_MAX; i++) {
+        (void)snprintf(id, sizeof id, "%x", i);
+        assert_int_equal(nm_yarn_log_book_add_dir(b, id, "/d"), 1);
+    }
+    assert_int_equal(nm_yarn_log_book_add_dir(b, "more", "/d"), -E2BIG);
+    assert_int_equal(nm_yarn_log_book_add_dir(b, "0", "/d"), 0);
+    nm_yarn_log_book_free(b);
+}
+
 static void test_a_damaged_state_counts_as_incomplete(void **state)
 {
+#define DIRS(text) "{\"user\":\"alice\",\"context\":{},\"dirs\":" text "}\n"
 #define HEADER "{\"user\":\"alice\",\"context\":{}}\n"
     static const struct {
         const char *text;
@@ -519,6 +543,11 @@ static void test_a_damaged_state_counts_as_incomplete(void **state)
         {"{\"user\":\"../x\",\"context\":{}}\n", false, false},
         {"{\"user\":\"alice\",\"context\":{\"include\":1}}\n", false, false},
         {HEADER, true, true},
+        {DIRS("{\"01\":\"/a\"}"), true, true},
+        {DIRS("[]"), true, false},
+        {DIRS("{\"01\":7}"), true, false},
+        {DIRS("{\"../1\":\"/a\"}"), true, false},
+        {DIRS("{\"0123456789012345678901234567890123456789\":\"/a\"}"), true, false},
         {HEADER "{\"ended\":\"container_1\"}\n{\"upload\":5,\"n\":1,\"final\":false}\n", true, true},
         {HEADER "{\"ended\":\"container_1", true, false},
         {HEADER "{\"ended\":\"../../etc\"}\n", true, false},
@@ -648,6 +677,7 @@ int main(void)
         cmocka_unit_test(test_a_failed_cycle_keeps_its_containers),
         cmocka_unit_test(test_many_ended_containers_are_uploaded_early),
         cmocka_unit_test(test_the_state_survives_a_restart),
+        cmocka_unit_test(test_the_number_of_directories_is_limited),
         cmocka_unit_test(test_a_damaged_state_counts_as_incomplete),
         cmocka_unit_test(test_incomplete_books_are_given_up),
         cmocka_unit_test(test_reports_are_repeated_until_they_are_answered),

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ static int open_dirs(const char *first, const char *second, struct nm_yarn_dirs 
     static const struct nm_yarn_settings settings;
     char *const names[] = {(char *)first, (char *)second, NULL};
 
-    return nm_yarn_dirs_open(&settings, names, false, ret, ret_message);
+    return nm_yarn_dirs_open(&settings, names, NULL, false, ret, ret_message);
 }
 
 static void test_one_good_directory_is_enough_to_start(void **state)
@@ -267,7 +268,7 @@ static pid_t lock_elsewhere(const char *name)
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     pid = fork();
     if (pid == 0) {
-        byte = nm_yarn_dirs_lock(names, keep_message, NULL) == 0;
+        byte = nm_yarn_dirs_lock(names, NULL, keep_message, NULL) == 0;
         (void)!write(ready[1], &byte, 1);
         (void)alarm(60);
         for (;;)
@@ -323,7 +324,7 @@ static void test_a_directory_that_appears_later_is_locked_and_reported_once(void
     (void)strcpy(first, path_in(w, "first"));
     (void)strcpy(late, path_in(w, "late"));
     assert_int_equal(nm_write_file_atomic_at(w->fd, "late", "x", 0600), 0);
-    assert_int_equal(nm_yarn_dirs_open(&s, names, true, &dirs, NULL), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, NULL, true, &dirs, NULL), 0);
     assert_int_equal(check_now(&dirs, &t), 1);
     assert_string_equal(t.why, "Not a directory");
     assert_int_equal(check_now(&dirs, &t), 0);
@@ -338,7 +339,7 @@ static void test_a_directory_that_appears_later_is_locked_and_reported_once(void
     assert_true(t.is_good);
     other = fork(); /* from now on no other process can lock the directory */
     if (other == 0)
-        _exit(nm_yarn_dirs_lock(names + 1, keep_message, &message) == -EBUSY && strstr(message, late) &&
+        _exit(nm_yarn_dirs_lock(names + 1, NULL, keep_message, &message) == -EBUSY && strstr(message, late) &&
                       strstr(last_message, "waiting 2 s") && strstr(last_message, late) ? 0 : 1);
     assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
     assert_int_equal(t.n, 0);
@@ -372,7 +373,7 @@ static void test_directories_below_the_place_of_a_new_disk_are_made(void **state
     (void)snprintf(own, sizeof own, "%s/yarn/local", disk);
     assert_int_equal(mkdir(disk, 0755), 0);
     assert_int_equal(mount("old", disk, "tmpfs", 0, "size=1m,mode=0755"), 0);
-    assert_int_equal(nm_yarn_dirs_open(&s, names, true, &dirs, NULL), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, NULL, true, &dirs, NULL), 0);
     assert_int_equal(check_now(&dirs, &t), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(mount("old", disk, "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
@@ -394,10 +395,221 @@ static void test_directories_below_the_place_of_a_new_disk_are_made(void **state
     assert_int_equal(umount2(disk, MNT_DETACH), 0);
 }
 
+/* ---- identity ------------------------------------------------------------------------------- */
+
+static void copy_id(const struct fixture *w, const char *from, const char *to)
+{
+    int root = open(w->root, O_PATH | O_CLOEXEC), source = openat(root, from, O_PATH | O_CLOEXEC);
+    int target = openat(root, to, O_PATH | O_CLOEXEC);
+    char text[100];
+
+    assert_int_equal(nm_read_file_at(source, NM_YARN_DIR_ID_FILE, text, sizeof text, NULL), 0);
+    assert_int_equal(nm_write_file_atomic_at(target, NM_YARN_DIR_ID_FILE, text, 0600), 0);
+    assert_int_equal(close(root), 0);
+    assert_int_equal(close(source), 0);
+    assert_int_equal(close(target), 0);
+}
+
+/* A directory keeps its id. A copy of a directory beside the original gets its own one. */
+static void test_a_directory_keeps_its_id(void **state)
+{
+    const struct nm_yarn_settings s = {.checks_disks = true};
+    struct fixture *w = *state;
+    char first[PATH_MAX], second[PATH_MAX], *names[] = {first, second, NULL};
+    char ids[2][NM_YARN_DIR_ID_SIZE], id[NM_YARN_DIR_ID_SIZE];
+    struct nm_yarn_dirs dirs;
+
+    (void)strcpy(first, path_in(w, "first"));
+    (void)strcpy(second, path_in(w, "second"));
+    assert_int_equal(nm_yarn_dirs_open(&s, names, NULL, false, &dirs, NULL), 0);
+    for (size_t i = 0; i < 2; i++) {
+        (void)strcpy(ids[i], dirs.all[i].id);
+        assert_int_equal(strlen(ids[i]), 32);
+        assert_int_equal(nm_yarn_dir_id_read(dirs.all[i].fd, id), 0);
+        assert_string_equal(id, ids[i]);
+    }
+    assert_string_not_equal(ids[0], ids[1]);
+    nm_yarn_dirs_done(&dirs);
+    copy_id(w, "first", "second");
+    assert_int_equal(nm_yarn_dirs_open(&s, names, NULL, false, &dirs, NULL), 0);
+    assert_string_equal(dirs.all[0].id, ids[0]);
+    assert_string_not_equal(dirs.all[1].id, ids[0]);
+    (void)strcpy(ids[1], dirs.all[1].id);
+    nm_yarn_dirs_done(&dirs);
+    /* a damaged file is replaced */
+    assert_int_equal(truncate(path_in(w, "first/" NM_YARN_DIR_ID_FILE), 7), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, NULL, false, &dirs, NULL), 0);
+    assert_int_equal(strlen(dirs.all[0].id), 32);
+    assert_string_not_equal(dirs.all[0].id, ids[0]);
+    assert_string_equal(dirs.all[1].id, ids[1]);
+    nm_yarn_dirs_done(&dirs);
+}
+
+static void count_replaced(size_t i, void *userdata)
+{
+    assert_int_equal(i, 0);
+    (*(unsigned *)userdata)++;
+}
+
+/* A disk that was connected again has another device number. It is the same disk. */
+static void test_a_disk_with_another_device_number_is_the_same_disk(void **state)
+{
+    const struct nm_yarn_settings s = {.checks_disks = true};
+    struct fixture *w = *state;
+    char disk[PATH_MAX], other[PATH_MAX], *names[] = {disk, other, NULL};
+    struct nm_yarn_dirs dirs;
+    unsigned n_replaced = 0;
+    struct report t;
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip(); /* only root can mount the disks of the test */
+    (void)strcpy(disk, path_in(w, "disk"));
+    (void)strcpy(other, path_in(w, "other"));
+    assert_int_equal(mkdir(disk, 0755), 0);
+    assert_int_equal(mkdir(path_in(w, "copy"), 0755), 0);
+    assert_int_equal(mount("old", disk, "tmpfs", 0, "size=1m,mode=0755"), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, NULL, true, &dirs, NULL), 0);
+    dirs.replaced_cb = count_replaced;
+    dirs.userdata = &n_replaced;
+    assert_int_equal(check_now(&dirs, &t), 0);
+    /* the former disk stays mounted elsewhere, so that the new one has another number */
+    assert_int_equal(mount(disk, path_in(w, "copy"), NULL, MS_BIND, NULL), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(umount2(disk, MNT_DETACH), 0);
+        assert_int_equal(mount("new", disk, "tmpfs", 0, "size=1m,mode=0755"), 0);
+        if (i == 0)
+            copy_id(w, "copy", "disk");
+        (void)check_now(&dirs, &t);
+        assert_true(dirs.all[0].is_good);
+        assert_int_equal(n_replaced, i);
+    }
+    nm_yarn_dirs_done(&dirs);
+    assert_int_equal(umount2(disk, MNT_DETACH), 0);
+    assert_int_equal(umount2(path_in(w, "copy"), MNT_DETACH), 0);
+}
+
+static void make_state(struct fixture *w, char buf[static PATH_MAX])
+{
+    (void)strcpy(buf, path_in(w, "state"));
+    (void)mkdir(buf, 0700);
+}
+
+/* The disk isn't mounted when nmd starts. nmd remembers where it was mounted, and doesn't use the disk of "/" in its
+ * place. */
+static void test_a_disk_that_is_away_at_the_start_is_awaited(void **state)
+{
+    const struct nm_yarn_settings s = {.checks_disks = true};
+    struct fixture *w = *state;
+    char disk[PATH_MAX], own[PATH_MAX + 20], other[PATH_MAX], dir[PATH_MAX], *names[] = {own, other, NULL};
+    char id[NM_YARN_DIR_ID_SIZE];
+    struct nm_yarn_dirs dirs;
+    struct report t;
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip(); /* only root can mount the disks of the test */
+    (void)strcpy(disk, path_in(w, "disk"));
+    (void)strcpy(other, path_in(w, "other"));
+    (void)snprintf(own, sizeof own, "%s/local", disk);
+    make_state(w, dir);
+    assert_int_equal(mkdir(disk, 0755), 0);
+    assert_int_equal(mkdir(path_in(w, "kept"), 0755), 0);
+    assert_int_equal(mount("old", disk, "tmpfs", 0, "size=1m,mode=0755"), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, dir, true, &dirs, NULL), 0);
+    (void)strcpy(id, dirs.all[0].id);
+    nm_yarn_dirs_done(&dirs);
+    assert_int_equal(mount(disk, path_in(w, "kept"), NULL, MS_BIND, NULL), 0);
+    assert_int_equal(umount2(disk, 0), 0);
+
+    assert_int_equal(nm_yarn_dirs_lock(names, dir, keep_message, NULL), 0);
+    assert_int_not_equal(access(own, F_OK), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, dir, true, &dirs, NULL), 0);
+    assert_int_not_equal(access(own, F_OK), 0);
+    assert_false(dirs.all[0].is_good);
+    assert_string_equal(dirs.all[0].why, "its disk isn't mounted");
+    assert_int_equal(nm_yarn_dirs_is_in_place(&dirs.all[0]), 0);
+    assert_string_equal(nm_yarn_dirs_id(&dirs.all[0]), "");
+    assert_int_equal(check_now(&dirs, &t), 1);
+    assert_int_equal(mount(path_in(w, "kept"), disk, NULL, MS_BIND, NULL), 0);
+    assert_int_equal(check_now(&dirs, &t), 1);
+    assert_true(t.is_good);
+    assert_string_equal(nm_yarn_dirs_id(&dirs.all[0]), id);
+    nm_yarn_dirs_done(&dirs);
+
+    /* An administrator has copied the directory to the disk of "/". */
+    assert_int_equal(umount2(disk, 0), 0);
+    assert_int_equal(mkdir(own, 0755), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, dir, true, &dirs, NULL), 0);
+    assert_false(dirs.all[0].is_good);
+    nm_yarn_dirs_done(&dirs);
+    copy_id(w, "kept/local", "disk/local");
+    assert_int_equal(nm_yarn_dirs_open(&s, names, dir, true, &dirs, NULL), 0);
+    assert_true(dirs.all[0].is_good);
+    assert_string_equal(dirs.all[0].id, id);
+    nm_yarn_dirs_done(&dirs);
+    assert_int_equal(umount2(path_in(w, "kept"), MNT_DETACH), 0);
+}
+
+/* What nmd remembers can be damaged: it then counts as unknown. */
+static void test_a_damaged_memory_of_a_directory_is_ignored(void **state)
+{
+    static const struct nm_yarn_dir_memory known = {.id = "0123", .mount = (char *)"/disk"};
+    static const char *const bad[] = {"", "/a\n", "/a\n0123\n", "/b\n0123\n/disk\n", "/a\n0123\ndisk\n",
+                                      "/a\n0123\n/disk", "/a\n0123456789012345678901234567890123456789\n/disk\n"};
+    struct fixture *w = *state;
+    struct nm_yarn_dir_memory m;
+    char dir[PATH_MAX], file[PATH_MAX], text[200];
+    glob_t found = {};
+    int fd;
+
+    make_state(w, dir);
+    assert_int_equal(nm_yarn_dir_memory_load(dir, "/a", &m), 0);
+    assert_string_equal(m.id, "");
+    assert_null(m.mount);
+    nm_yarn_dir_memory_save(dir, "/a", &known);
+    assert_int_equal(nm_yarn_dir_memory_load(dir, "/a", &m), 0);
+    assert_string_equal(m.id, "0123");
+    assert_string_equal(m.mount, "/disk");
+    free(m.mount);
+    (void)snprintf(file, sizeof file, "%.3000s/directories/*", dir);
+    assert_int_equal(glob(file, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        fd = open(found.gl_pathv[0], O_WRONLY | O_TRUNC | O_CLOEXEC);
+        assert_true(fd >= 0);
+        (void)snprintf(text, sizeof text, "%s", bad[i]);
+        assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(nm_yarn_dir_memory_load(dir, "/a", &m), 0);
+        assert_string_equal(m.id, "");
+        assert_null(m.mount);
+    }
+    globfree(&found);
+}
+
+/* An earlier version of nmd has named its list of resources after the directory's device and inode. */
+static void test_the_list_of_an_earlier_version_is_kept(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd, .id = "0123"};
+    char path[PATH_MAX], *claimed = NULL, name[100];
+    struct stat st;
+
+    make_state(w, path);
+    assert_int_equal(fstat(w->fd, &st), 0);
+    (void)snprintf(name, sizeof name, "state/local-%jx-%jx", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+    assert_int_equal(mkdirat(w->fd, name, 0700), 0);
+    assert_int_equal(mkdirat(w->fd, "filecache", 0700), 0);
+    assert_int_equal(nm_yarn_claim(path, &dir, &claimed), 0);
+    assert_true(exists(w, "filecache")); /* otherwise it would have been moved aside */
+    assert_false(exists(w, name));
+    assert_true(exists(w, "state/local-0123"));
+    free(claimed);
+}
+
 static void claim_with_failures(void *userdata)
 {
     struct fixture *w = userdata;
-    struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd};
+    struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd, .id = "0123"};
     char state[PATH_MAX], *const untouched = w->root, *path = untouched;
     unsigned kinds = fail_pause();
     int r;
@@ -436,6 +648,11 @@ int main(void)
         TEST(test_a_disk_that_fails_later_is_reported_as_bad),
         TEST(test_a_directory_that_appears_later_is_locked_and_reported_once),
         TEST(test_directories_below_the_place_of_a_new_disk_are_made),
+        TEST(test_a_directory_keeps_its_id),
+        TEST(test_a_disk_with_another_device_number_is_the_same_disk),
+        TEST(test_a_disk_that_is_away_at_the_start_is_awaited),
+        TEST(test_a_damaged_memory_of_a_directory_is_ignored),
+        TEST(test_the_list_of_an_earlier_version_is_kept),
         TEST(test_if_a_directory_can_not_be_claimed_its_path_is_unchanged),
     };
 

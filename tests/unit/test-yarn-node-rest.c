@@ -359,6 +359,12 @@ static void test_the_shuffle_service_is_reported(void **state)
 
 /* ---- a node that leaves the cluster ---------------------------------------------------------- */
 
+/* Files of applications that the node doesn't know are removed. */
+static bool knows(const char *application)
+{
+    return fake_launcher.is_known(application, fake_launcher.is_known_userdata);
+}
+
 /* The ResourceManager sends no ends of applications to a node that it has decommissioned. */
 static void test_a_node_that_leaves_ends_its_applications(void **state)
 {
@@ -368,12 +374,16 @@ static void test_a_node_that_leaves_ends_its_applications(void **state)
 
     start(n, 5, false);
     start(n, 6, true);
+    assert_true(knows("application_1410901177871_0001"));
+    assert_false(knows("application_1410901177871_0002"));
+    assert_true(knows("application_none")); /* it isn't an application's file, and stays */
     nm_yarn_node_leave(n, "The node leaves.");
     nm_yarn_node_leave(n, "The node leaves again.");
     assert_int_equal(fake_launcher.ended_applications, 0); /* its processes may still use the files */
     manager_fixture_settle(w);
     assert_int_equal(fake_launcher.ended_applications, 1);
     assert_false(nm_yarn_node_has_application(n, &id));
+    assert_false(knows("application_1410901177871_0001"));
     nm_yarn_node_leave(n, "Nothing is left.");
     nm_yarn_node_free(n);
     n = fake_launcher_node(w);

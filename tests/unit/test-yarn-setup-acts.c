@@ -227,6 +227,8 @@ static void test_a_later_setup_replaces_only_unchanged_files(void **state)
     assert_prints(printed, "move the file away");
     free(printed);
     put("/data/new/local/usercache", "");
+    put("/data/new/local/.nmd-id", "");
+    put("/data/new/logs/.nmd-id", ""); /* an nmd has used the directory, and no logs are left */
     assert_int_equal(chmod(in_root("/data/old"), 0700), 0);
     assert_run(nm_yarn_setup_undo, false, -EEXIST, &printed);
     assert_prints(printed, "left     " UNIT ": it was changed after the setup wrote it");
@@ -285,6 +287,7 @@ static void test_an_undo_reports_files_that_keep_another_owner(void **state)
     make_dir("/data/old/usercache", 0755);
     make_dir("/data/old/lost+found", 0700);
     make_dir("/data/old/theirs", 0755);
+    put("/data/old/.nmd-id", "");
     assert_int_equal(chown(in_root("/data/old/theirs"), 12345, 23456), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &printed);
     assert_prints(printed,
@@ -293,6 +296,7 @@ static void test_an_undo_reports_files_that_keep_another_owner(void **state)
                       "empty it");
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_uid, 12345);
+    assert_false(exists("/data/old/.nmd-id"));
     assert_false(exists(MANIFEST));
     free(printed);
 }

@@ -90,6 +90,14 @@ for path in $node/apps/application_1_0001 $node/apps/x $node/containers/containe
     same_fields "the error of $path" error "$path"
 done
 
+as_xml=(-H 'Accept: application/xml')
+same_fields 'the node as XML' info-xml $node/info "${as_xml[@]}"
+same_fields 'applications as XML' apps $node/apps "${as_xml[@]}"
+same_fields 'an application as XML' app $node/apps/APP "${as_xml[@]}"
+same_fields 'containers as XML' containers-xml $node/containers "${as_xml[@]}"
+same_fields 'a container as XML' container $node/containers/ID "${as_xml[@]}"
+same_fields 'an error as XML' error $node/containers/x "${as_xml[@]}"
+
 # ---- /jmx ----
 
 metrics=Hadoop:service=NodeManager,name=NodeManagerMetrics

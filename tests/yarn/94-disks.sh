@@ -115,8 +115,7 @@ make_unused() {
     local copy top note
     copy=$(copies | tail -n 1)
     top=$own/local/$(cut -d / -f 2 <<<"${copy#"$own"/}")
-    # shellcheck disable=SC2046,SC2183 # two numbers
-    note=$(find "$dir/nmd2/state" -path "*/$(printf 'local-%x-%x' $(stat -c '%d %i' "$top"))/$(basename "${copy%/*}")")
+    note=$(find "$dir/nmd2/state" -path "*/local-$(cat "$top/.nmd-id")/$(basename "${copy%/*}")")
     unused=${copy%/*/*}/99
     cp -a "${copy%/*}" "$unused" && mv "$unused/of-job" "$unused/of-none" && sed s/of-job/of-none/ "$note" >"${note%/*}/99" &&
         touch -d "@$(cut -d . -f 1 /proc/uptime)" "${note%/*}/99"
@@ -190,7 +189,24 @@ check 'the report is empty' wait_until 20 report_is_empty 2
 check 'all maps run again' wait_until 60 eval 'held_runs second 4 1 2 && held_runs_some second 2 2'
 held_all second
 ends_right second 4
-is 'no map of the second job has failed' "$(maps_of second Failed)" 0
+fault_nmd 2 KILL # before the files are removed
+is 'no map of the second job has failed' "$(maps_of second Failed)" 0 || diag "$(grep -A 12 FAILED "$dir/second.log")"
+
+# ---- a disk is away when nmd starts, and when files are due to be removed -------------------------------------
+
+node_disks() { :; } # the start of the node must not mount another disk
+left() { find "$own"/local/[123] -path '*/appcache/application_*' -print -quit | grep .; }
+none_left() { ! left; }
+check 'the disks have files of the job' left
+disk_gone "$own/local/1"
+need 'nmd starts while a disk is away' fault_nmd_back 2 "${keeps[@]}"
+check 'the report names the directory whose disk is away' \
+    wait_until 20 report_has 2 "true 1/3 local-dirs have errors:  [ local/1 : its disk isn't mounted"
+is 'nmd makes nothing below the mount point' "$(ls -A "$own/local/1")" ''
+check 'nmd removes the files of the job from the other disks' wait_until 40 none_left
+need 'the disk is mounted again' disk_back "$own/local/1"
+check 'the report is empty again' wait_until 20 report_is_empty 2 || diag "$(report_of 2)"
+check 'nmd removes the files of the job from this disk, too' wait_until 60 none_left
 java_node_stop 4
 faults_table
 done_testing

@@ -7,7 +7,7 @@
 # acknowledged, and before their application ends. Nothing that the node knew is lost: containers and their queue, exit codes,
 # applications, keys, used tokens, fetched files, the shuffle secret, files to be removed, and logs to be uploaded. The
 # ResourceManager and the application master are a part of the test (kill-steps.py). A stop by SIGTERM ends the containers and
-# unregisters the node, unless a supervisor starts nmd again.
+# unregisters the node, unless a supervisor starts nmd again. It ends them also while the ResourceManager is away.
 #
 #   NMD_STEPS="start-accepted:2,gate-open" runs only these steps
 # shellcheck source=tests/yarn/lib.sh
@@ -32,6 +32,8 @@ rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$shared/loca
     yarn.nodemanager.resource.cpu-vcores=8 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
 cp -r "$conf" "$dir/supervised"
 sed -i "s|</configuration>|$(property yarn.nodemanager.recovery.supervised true)&|" "$dir/supervised/yarn-site.xml"
+cp -r "$conf" "$dir/away"
+sed -i "s|127.0.0.1:${rm_ports[2]}|127.0.0.1:1|" "$dir/away/yarn-site.xml"
 need "the host's memory can be simulated" node_proc_start 1000 8
 nmd_configure <<END
 [over-allocation]
@@ -43,6 +45,7 @@ nmd=("$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state"
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/kill-steps.py" "${rm_ports[2]}" node07 "$node_port" "$shared/files" "$shared/local" \
-    "$shared/remote" "$dir/state" "${NMD_STEPS:-$(IFS=,; echo "${steps[*]}")}" "$dir/supervised" -- "${nmd[@]}" 2>"$dir/kill-steps.err")
+    "$shared/remote" "$dir/state" "${NMD_STEPS:-$(IFS=,; echo "${steps[*]}")}" "$dir/supervised" "$dir/away" -- "${nmd[@]}" \
+    2>"$dir/kill-steps.err")
 is 'all stories have ended' "$(grep -A 20 Traceback "$dir/kill-steps.err")" ''
 done_testing

@@ -8,13 +8,14 @@ fields.py --unused TABLE USED            prints the rows of the table that no co
 A row of the table is: the document, a pattern for the field, the kind of the difference, and the reason. The kinds are:
   missing  nmd doesn't have the field        extra  Java doesn't have the field
   null     nmd's value is null               type   the types differ          value  the values differ
-A kind with "?" is permitted and need not occur, such as that of a measured value.
+A kind with "?" is permitted and need not occur, such as that of a measured value. An answer is JSON or XML.
 Ids of applications and containers, and the addresses of the two nodes, count as equal.
 """
 import fnmatch
 import json
 import re
 import sys
+import xml.etree.ElementTree
 
 SAME = [(r"application_\d+_\d+", "APPLICATION"), (r"container_(?:e\d+_)?\d+_\d+_(\d+_\d+)", r"CONTAINER_\1"),
         (r"node0[14]:7[14]0", "NODE:70"), (r"node0[14]\b", "NODE"), (r"/node[14]/", "/NODE/")]
@@ -54,6 +55,22 @@ def flatten(value, path, to):
         to[path] = value
 
 
+def value_of(element):
+    if not len(element):
+        return element.text or ""
+    children = {}
+    for child in element:
+        children.setdefault(child.tag, []).append(value_of(child))
+    return {tag: all[0] if len(all) == 1 else all for tag, all in children.items()}
+
+
+def parse(text):
+    if not text.startswith("<"):
+        return json.loads(text)
+    root = xml.etree.ElementTree.fromstring(text)
+    return {root.tag: value_of(root)}
+
+
 def kind_of(java, nmd):
     if nmd is None and java is not None:
         return "null"
@@ -82,7 +99,7 @@ def main():
     document, table, used, java, nmd = sys.argv[1:]
     rows = [r for r in rows_of(table) if r[0] == document]
     needed = set()
-    a, b = (json.loads(normal(open(p).read())) for p in (java, nmd))
+    a, b = (parse(normal(open(p).read())) for p in (java, nmd))
     for field, kind, x, y in differences(a, b):
         same = (r for r in rows if r[2].rstrip("?") == kind)
         row = next((r for r in same if fnmatch.fnmatchcase(field, r[1].replace("[", "[[]"))), None)

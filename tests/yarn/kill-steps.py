@@ -4,13 +4,15 @@
 # Kills nmd at one step after the other while it runs containers of an application, and then a second and a third time. At the end it
 # stops nmd by SIGTERM with and without a supervisor:
 #
-#   kill-steps.py RM-PORT NODE-NAME NODE-PORT PLACE LOCAL-DIR REMOTE-DIR STATE-DIR STEP[:N],... SUPERVISED-CONF -- NMD ARG...
+#   kill-steps.py RM-PORT NODE-NAME NODE-PORT PLACE LOCAL-DIR REMOTE-DIR STATE-DIR STEP[:N],... SUPERVISED-CONF AWAY-CONF -- NMD ARG...
 #
-# PLACE is a directory in which the containers' user may create files, REMOTE-DIR the directory of uploaded logs. SUPERVISED-CONF is a
-# directory of the cluster's files that replaces the last ARG. This program starts nmd itself, so that it can start it again. Its ResourceManager repeats an order if the node's reports show that the order was lost,
-# as Hadoop's does, and its application master repeats calls whose connection ends, as Hadoop's masters do.
+# PLACE is a directory in which the containers' user may create files, REMOTE-DIR the directory of uploaded logs. SUPERVISED-CONF and
+# AWAY-CONF are directories of the cluster's files that replace the last ARG; by AWAY-CONF no ResourceManager answers. This program
+# starts nmd itself, so that it can start it again. Its ResourceManager repeats an order if the node's reports show that the order was
+# lost, as Hadoop's does, and its application master repeats calls whose connection ends, as Hadoop's masters do.
 import glob
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -23,8 +25,9 @@ from wire import every, fields, message, number
 rm_port = int(sys.argv[1])
 place, local, remote, state = sys.argv[4:8]
 steps = sys.argv[8].split(",")
-command = sys.argv[11:]
+command = sys.argv[12:]
 supervised_command = command[:-1] + [sys.argv[9]]
+away_command = command[:-1] + [sys.argv[10]]
 GUARANTEED, OPPORTUNISTIC = 1, 2
 FILE, PRIVATE = 2, 2
 KILLED_BY_RM = -106
@@ -71,6 +74,18 @@ class Nmd:
             process, self.process = self.process, None
         process.terminate()
         return process.wait()
+
+    def replace(self, argv):
+        """Kills nmd, and starts one that doesn't register."""
+        with self.lock:
+            self.process.kill()
+            self.process.wait()
+            self.run(argv=argv)
+        return within(30, self.answers)
+
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(os.environ["NMD_SOCKET"]) == 0
 
 
 # ---- the ResourceManager --------------------------------------------------------------------------------------------
@@ -255,14 +270,19 @@ class Story:
 # ---- stops by SIGTERM -----------------------------------------------------------------------------------------------
 
 def lives(pid):
-    return os.path.exists(f"/proc/{pid}")
+    """A process that has ended, and that no process has waited for yet, doesn't live."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
-def start_sleep(n):
+def start_sleep(n, command="exec sleep 1000"):
     """Starts a container, and returns its process."""
     token, path = container_token(n, application=90), f"{place}/pid-{n}"
     container_of[n] = container(n, 90)
-    persist(lambda: outcome(ask("startContainers", start_request(token, what=context(f"echo $$ >{path}; exec sleep 1000")),
+    persist(lambda: outcome(ask("startContainers", start_request(token, what=context(f"echo $$ >{path}; {command}")),
                                 nm_token(application=90)), 2, 3))
     within(30, lambda: os.path.exists(path) and os.path.getsize(path) > 1)
     with open(path, encoding="utf-8") as f:
@@ -271,10 +291,11 @@ def start_sleep(n):
 
 def stop_nmd():
     fact("nmd starts without a supervisor", nmd.restart(), True)
-    pid = start_sleep(5)
+    pids = start_sleep(5), start_sleep(7, "trap '' TERM; while :; do sleep 0.1; done")
     fact("without a supervisor, nmd ends by SIGTERM with exit status 0", nmd.end(), 0)
+    fact("without a supervisor, its containers have ended when nmd has, also one that ignores SIGTERM", [lives(p) for p in pids],
+         [False, False])
     fact("without a supervisor, the node unregisters", len(unregistered), 1)
-    fact("without a supervisor, its containers have ended", within(10, lambda: not lives(pid)), True)
     fact("nmd starts with a supervisor", nmd.restart(argv=supervised_command), True)
     pid = start_sleep(6)
     fact("with a supervisor, nmd ends by SIGTERM with exit status 0", nmd.end(), 0)
@@ -283,7 +304,11 @@ def stop_nmd():
     fact("with a supervisor, the container keeps running", (lives(pid), within(10, lambda: cluster.state(6) == "2 -1000")), (True, True))
     to_kill.add(6)
     fact("the ResourceManager ends the container", within(20, lambda: cluster.ends.get(6) == KILLED_BY_RM), True)
-    nmd.end()
+    pid = start_sleep(8)
+    fact("nmd is killed, and starts again without a ResourceManager", nmd.replace(away_command), True)
+    fact("the container keeps running", lives(pid), True)
+    fact("without a ResourceManager, nmd ends by SIGTERM with exit status 0", nmd.end(), 0)
+    fact("without a ResourceManager, the container has ended when nmd has", lives(pid), False)
 
 
 serve(rm_port, ResourceManager)

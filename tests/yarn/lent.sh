@@ -233,7 +233,9 @@ lent_end() {
     local n name
     for name in "${!service_ids[@]}"; do service_end "$name"; done
     check 'the ResourceManager has freed all memory at the end' wait_until 30 nothing_allocated
-    check 'nmd removes the local files of the jobs' wait_until 30 nothing_left || diag "$(left_files)"
+    check 'nmd removes the local files of the jobs' wait_until 30 nothing_left || diag "$(left_files)" \
+        "what the nodes know of applications:" "$(find "$dir"/nmd?/state/{applications,ended} -type f)" \
+        "$(grep -h 'could be removed\|has files of' "$dir"/nmd?.log)"
     for n in "${!nmd_nodes[@]}"; do
         use_node "$n"
         is "no heartbeat of node $n has failed${failures_before[$n]:+ since the ResourceManager was back}" \

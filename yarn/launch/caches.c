@@ -33,20 +33,35 @@ static int set_aside(const struct nm_yarn_dir *dir)
     return 0;
 }
 
-/* Identifies the directory by device and inode and not by its name. Otherwise, if the configuration used another
- * spelling of the name, files of running containers would be removed. The state directory is made last: while it
- * doesn't exist, the contents are treated as those of another NodeManager. */
+/* NULL: no memory. */
+static char *state_path(const char *state_dir, const char *id)
+{
+    return nm_strdup_printf("%s/local-%s", state_dir, id);
+}
+
+/* Gives the subdirectory of a directory that had no id its present name. -ENOENT: there is no such subdirectory. */
+static int take_former_name(const char *state_dir, const struct nm_yarn_dir *dir, const char *path)
+{
+    _cleanup_free_ char *former = NULL;
+    char id[NM_YARN_DIR_ID_SIZE];
+    int r = nm_yarn_dir_id_of_inode(dir->fd, id);
+
+    if (r < 0)
+        return r;
+    former = state_path(state_dir, id);
+    return former ? RET_NERRNO(rename(former, path)) : -ENOMEM;
+}
+
+/* Identifies the directory by its id and not by its name. Otherwise, if the configuration used another spelling of the
+ * name, files of running containers would be removed. The state directory is made last: while it doesn't exist, the
+ * contents are treated as those of another NodeManager. */
 int nm_yarn_claim(const char *state_dir, const struct nm_yarn_dir *dir, char **ret)
 {
-    _cleanup_free_ char *path = NULL;
-    struct stat st;
-    int r;
+    _cleanup_free_ char *path = state_path(state_dir, dir->id);
+    int r = path ? RET_NERRNO(access(path, F_OK)) : -ENOMEM;
 
-    if (fstat(dir->fd, &st) < 0)
-        return -errno;
-    if (asprintf(&path, "%s/local-%jx-%jx", state_dir, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino) < 0)
-        return -ENOMEM;
-    r = RET_NERRNO(access(path, F_OK));
+    if (r == -ENOENT)
+        r = take_former_name(state_dir, dir, path);
     if (r == -ENOENT) {
         r = set_aside(dir);
         if (r >= 0)
@@ -79,7 +94,7 @@ static void sweep_one(struct nm_localizer *l, const struct nm_yarn_dir *dir)
         _cleanup_free_ char *path = NULL;
 
         if (is_aside(e->d_name) && asprintf(&path, "%s/%s", dir->name, e->d_name) >= 0)
-            (void)nm_localizer_remove(l, "nmd", geteuid(), getegid(), path, NULL, NULL);
+            (void)nm_localizer_remove(l, "nmd", geteuid(), getegid(), (const char *const[]){path}, 1, NULL, NULL);
     }
 }
 
@@ -101,8 +116,7 @@ struct nm_yarn_former_cache {
     struct nm_yarn_former_cache *next;
     struct nm_localizer *localizer;
     size_t i; /* the directory's index */
-    dev_t dev;
-    ino_t ino;
+    char id[NM_YARN_DIR_ID_SIZE];
 };
 
 /* Sets the localizer of a directory aside. It must not remove files any more, because the new directory has files of
@@ -118,7 +132,8 @@ static void on_replaced(size_t i, void *userdata)
         return;
     (void)nm_localizer_set_usable(c->all[i], false);
     nm_localizer_set_room(c->all[i], UINT64_MAX);
-    *f = (struct nm_yarn_former_cache){c->former, c->all[i], i, d->dev, d->ino};
+    *f = (struct nm_yarn_former_cache){.next = c->former, .localizer = c->all[i], .i = i};
+    (void)snprintf(f->id, sizeof f->id, "%s", d->id);
     c->former = f;
     if (c->now == c->all[i])
         c->now = NULL;
@@ -131,7 +146,7 @@ static struct nm_localizer *take_former(struct nm_yarn_caches *c, size_t i)
     const struct nm_yarn_dir *d = &c->dirs->all[i];
 
     for (struct nm_yarn_former_cache **at = &c->former, *f; (f = *at); at = &f->next)
-        if (f->i == i && f->dev == d->dev && f->ino == d->ino) {
+        if (f->i == i && nm_streq(f->id, d->id)) {
             struct nm_localizer *l = f->localizer;
 
             *at = f->next;

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <search.h>
+#include <syslog.h>
 
 #include <jansson.h>
 
@@ -16,11 +17,13 @@
 #include "util/utf8.h"
 #include "yarn/launch/container-dirs.h"
 
-#define RETRY_MIN_USEC (30 * NM_USEC_PER_SEC)
+#define RETRY_MIN_USEC NM_USEC_PER_SEC
 #define RETRY_MAX_USEC (3600 * NM_USEC_PER_SEC)
+#define RETRY_REPORTED_USEC (30 * NM_USEC_PER_SEC) /* the delay before the retry that is logged */
 #define FILE_MAX 4096
 #define ACL_MAX 512 /* bytes of an ACL. JSON needs at most six for each. */
 #define PATH_SIZE 700
+#define PATHS_MAX 16u
 #define NEVER (-1)
 
 /* An entry of the queue. With a long delete.debug-delay-sec, the queue can become very long. So a tree finds entries by
@@ -46,6 +49,7 @@ struct nm_yarn_cleanup_queue {
     int state_fd;
     bool (*keeps_logs)(const char *application, void *userdata);
     void *userdata;
+    void (*report_cb)(int level, const char *sentence); /* may be NULL */
     void *entries; /* a tree of tsearch(3), ordered by by_name() */
     char *left_submitter, *left_view_acl; /* those of the note that was last read for a caller */
 };
@@ -56,6 +60,14 @@ static int by_name(const void *a, const void *b)
     int r = strcmp(x->application, y->application);
 
     return r != 0 ? r : strcmp(x->container ?: "", y->container ?: "");
+}
+
+static struct cleanup *find(const struct nm_yarn_cleanup_queue *q, const char *application, const char *container)
+{
+    const struct cleanup name = {.application = (char *)application, .container = (char *)container};
+    void *found = tfind(&name, &q->entries, by_name);
+
+    return found ? *(struct cleanup **)found : NULL;
 }
 
 static void free_entry(void *entry)
@@ -120,26 +132,52 @@ static void on_removed(void *userdata)
         wake_at(i, i->again_usec);
 }
 
-/* Returns true if the path exists beneath the directory. Doesn't follow links out of the directory. */
+/* Returns false if the path doesn't exist beneath the directory. Doesn't follow links out of the directory. If an error
+ * prevents the look-up, for example of a failing disk, the path may exist. A user can cause only the errors listed
+ * here. */
 static bool exists(int dir_fd, const char *path)
 {
     _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_PATH | O_NOFOLLOW);
 
-    return fd >= 0;
+    return fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP && fd != -EXDEV && fd != -ENAMETOOLONG;
 }
 
-/* Removes a path with the rights of the user who owns `owned`, a directory that lies in a directory of nmd. */
-static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
+/* Paths of one owner, which one process removes. */
+struct removal {
+    char *paths[PATHS_MAX];
+    size_t n;
+    uid_t uid;
+    gid_t gid;
+};
+
+static void start_removal(struct cleanup *i, struct removal *r)
 {
-    char whole[PATH_SIZE + 600];
+    if (r->n > 0 && nm_localizer_remove(i->all->localizer, i->submitter, r->uid, r->gid, (const char *const *)r->paths,
+                                        r->n, on_removed, i) >= 0)
+        i->n_removals++;
+    while (r->n > 0)
+        free(r->paths[--r->n]);
+}
+
+/* Adds a path, which is removed with the rights of the user who owns `owned`, a directory that lies in a directory of
+ * nmd. Starts the removal of the other paths before if they have another owner. */
+static void remove_path(struct cleanup *i, struct removal *r, const struct nm_yarn_dir *d, const char *owned,
+                        const char *path)
+{
     uid_t uid = 0;
     gid_t gid = 0;
+    char *whole;
 
     if (nm_yarn_dirs_find_owner(d->fd, owned, &uid, &gid) < 0)
         return;
-    (void)snprintf(whole, sizeof whole, "%s/%s", d->name, path);
-    if (nm_localizer_remove(i->all->localizer, i->submitter, uid, gid, whole, on_removed, i) >= 0)
-        i->n_removals++;
+    if (r->n == PATHS_MAX || (r->n > 0 && (r->uid != uid || r->gid != gid)))
+        start_removal(i, r);
+    whole = nm_strdup_printf("%s/%s", d->name, path);
+    if (!whole)
+        return;
+    r->uid = uid;
+    r->gid = gid;
+    r->paths[r->n++] = whole;
 }
 
 /* Returns whether an application's files in a directory that can't be used are removed later. The removal is tried
@@ -155,6 +193,7 @@ static bool remove_files(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->local;
     char owned[PATH_SIZE / 2], path[PATH_SIZE];
+    struct removal removal = {.n = 0};
     bool any = false;
 
     (void)snprintf(owned, sizeof owned, "usercache/%s", i->submitter);
@@ -165,8 +204,9 @@ static bool remove_files(struct cleanup *i)
             any |= waits_for_disk(i);
         else if (exists(dirs->all[k].fd, path)) {
             any = true;
-            remove_path(i, &dirs->all[k], owned, path);
+            remove_path(i, &removal, &dirs->all[k], owned, path);
         }
+    start_removal(i, &removal);
     return any;
 }
 
@@ -175,6 +215,7 @@ static bool remove_files(struct cleanup *i)
 static bool remove_logs(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->log;
+    struct removal removal = {.n = 0};
     bool any = false;
 
     for (size_t k = 0; k < dirs->n; k++) {
@@ -187,13 +228,35 @@ static bool remove_logs(struct cleanup *i)
         if (unlinkat(d->fd, i->application, AT_REMOVEDIR) == 0 || errno == ENOENT)
             continue;
         any = true;
-        remove_path(i, d, i->application, i->application);
+        remove_path(i, &removal, d, i->application, i->application);
     }
+    start_removal(i, &removal);
     return any;
 }
 
-/* Schedules a retry of a failed removal. A container's files are retried only together with its application. If
- * removals are in progress, no timer is set, because their end starts the next check. */
+static bool are_all_open(const struct nm_yarn_dirs *dirs)
+{
+    for (size_t k = 0; k < dirs->n; k++)
+        if (dirs->all[k].fd < 0)
+            return false;
+    return true;
+}
+
+/* A directory that can't be used was reported when it failed. */
+static void report_left(const struct cleanup *i)
+{
+    char sentence[400];
+
+    if (i->container || !i->all->report_cb || !are_all_open(i->all->local) || !are_all_open(i->all->log))
+        return;
+    (void)snprintf(sentence, sizeof sentence, "Not all files of %s could be removed from the local and log "
+                   "directories; nmd tries again, at intervals that grow up to one hour", i->application);
+    i->all->report_cb(LOG_WARNING, sentence);
+}
+
+/* Schedules a retry of a failed removal. The first retries follow soon, since a process that was just killed may still
+ * have written a file. A container's files are retried only together with its application. If removals are in progress,
+ * no timer is set, because their end starts the next check. */
 static void wait_or_retry(struct cleanup *i, bool *tried)
 {
     if (i->n_removals > 0 && !*tried) {
@@ -202,6 +265,8 @@ static void wait_or_retry(struct cleanup *i, bool *tried)
     }
     i->retry_usec = NM_MIN(NM_MAX(2 * i->retry_usec, RETRY_MIN_USEC), RETRY_MAX_USEC);
     i->again_usec = nm_now_usec() + i->retry_usec;
+    if (i->retry_usec >= RETRY_REPORTED_USEC && i->retry_usec < 2 * RETRY_REPORTED_USEC)
+        report_left(i);
     if (i->n_removals == 0)
         wake_at(i, i->again_usec);
 }
@@ -230,12 +295,21 @@ static void process_logs(struct cleanup *i)
         free_cleanup(i);
 }
 
+/* Returns whether the files of a container are about to be removed with those of its application. Many containers often
+ * end together with their application, and a process for each of them would delay the removal of the others. */
+static bool is_covered(const struct cleanup *i)
+{
+    struct cleanup *application = i->container ? find(i->all, i->application, NULL) : NULL;
+
+    return application && !application->are_files_removed && is_due(application, i->all->settings->delete_delay_sec);
+}
+
 /* Does the work that is due for an entry. This may free the entry. */
 static void process_entry(struct cleanup *i)
 {
     const struct nm_yarn_settings *s = i->all->settings;
 
-    if (s->delete_delay_sec == NEVER || (i->container && i->is_tried)) {
+    if (s->delete_delay_sec == NEVER || (i->container && i->is_tried) || is_covered(i)) {
         free_cleanup(i);
         return;
     }
@@ -271,12 +345,12 @@ static const char *const logs_ends[] = {
     [NM_YARN_LOGS_KEEP] = "keep",
 };
 
-static struct cleanup *find(const struct nm_yarn_cleanup_queue *q, const char *application, const char *container)
+static void set_end(struct cleanup *i, uint64_t ended_realtime_usec, enum nm_yarn_logs_end logs_end)
 {
-    const struct cleanup name = {.application = (char *)application, .container = (char *)container};
-    void *found = tfind(&name, &q->entries, by_name);
-
-    return found ? *(struct cleanup **)found : NULL;
+    i->ended_realtime_usec = ended_realtime_usec;
+    i->age_usec = nm_sub_u64(nm_realtime_usec(), ended_realtime_usec);
+    i->seen_usec = nm_now_usec();
+    i->logs_end = logs_end;
 }
 
 static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
@@ -290,10 +364,7 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     i->submitter = strdup(submitter);
     i->application = strdup(application);
     i->container = container ? strdup(container) : NULL;
-    i->ended_realtime_usec = ended_realtime_usec;
-    i->age_usec = nm_sub_u64(nm_realtime_usec(), ended_realtime_usec);
-    i->seen_usec = nm_now_usec();
-    i->logs_end = logs_end;
+    set_end(i, ended_realtime_usec, logs_end);
     if (!i->submitter || !i->application || (container && !i->container) ||
         sd_event_add_time(q->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
         !tsearch(i, &q->entries, by_name)) {
@@ -315,15 +386,38 @@ static int note(struct nm_yarn_cleanup_queue *q, const char *submitter, const ch
     return text ? nm_write_file_atomic_at(q->state_fd, application, text, 0600) : -ENOMEM;
 }
 
+/* Removes the files again. */
+static void repeat(struct cleanup *i)
+{
+    i->is_tried = i->are_files_removed = false;
+    i->retry_usec = i->again_usec = 0;
+    if (i->n_removals == 0)
+        wake_at(i, 0);
+}
+
+/* Begins again. The application had ended before, and its files may have been removed then, but it had another
+ * container on this node afterwards. */
+static void restart(struct cleanup *i, uint64_t now_usec)
+{
+    set_end(i, now_usec, NM_YARN_LOGS_BY_TIME);
+    (void)note(i->all, i->submitter, i->application, now_usec, i->logs_end, i->view_acl);
+    i->are_logs_tried = false;
+    repeat(i);
+}
+
 int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                               const char *container)
 {
     const uint64_t now_usec = nm_realtime_usec();
+    struct cleanup *i;
 
     if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
         (container && !nm_name_is_valid(container)))
         return -EINVAL;
-    if (find(q, application, container))
+    i = find(q, application, container);
+    if (i && !container)
+        restart(i, now_usec);
+    if (i)
         return 0;
     if (!container) /* a failure is ignored: the removal may free a full disk */
         (void)note(q, submitter, application, now_usec, NM_YARN_LOGS_BY_TIME, NULL);
@@ -422,6 +516,37 @@ const char *nm_yarn_cleanup_queue_submitter(struct nm_yarn_cleanup_queue *q, con
     return q->left_submitter;
 }
 
+/* The entry of an application whose files were removed still waits for the removal of its logs. */
+bool nm_yarn_cleanup_queue_will_remove(const struct nm_yarn_cleanup_queue *q, const char *application)
+{
+    const struct cleanup *i = find(q, application, NULL);
+
+    return i && !i->are_files_removed;
+}
+
+/* An application whose logs are never removed has a note, but no entry. No note is written: if nmd exits before the
+ * files are removed, the next nmd finds them as this one has. */
+int nm_yarn_cleanup_queue_add_stray(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
+                                    uint64_t ended_realtime_usec)
+{
+    enum nm_yarn_logs_end logs_end = NM_YARN_LOGS_BY_TIME;
+    struct cleanup *i = find(q, application, NULL);
+    struct note n;
+
+    if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
+        (i && !nm_streq(i->submitter, submitter)))
+        return -EINVAL;
+    if (i) {
+        repeat(i);
+        return 0;
+    }
+    if (read_note(q, application, &n) >= 0) {
+        logs_end = n.logs_end;
+        json_decref(n.json);
+    }
+    return insert(q, submitter, application, NULL, ended_realtime_usec, logs_end);
+}
+
 static bool has_logs(const struct nm_yarn_cleanup_queue *q, const char *application)
 {
     for (size_t k = 0; k < q->log->n; k++)
@@ -462,7 +587,7 @@ static int load(struct nm_yarn_cleanup_queue *q)
 
 int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *settings, struct nm_localizer *localizer,
                               const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
-                              struct nm_yarn_cleanup_queue **ret)
+                              void (*report_cb)(int level, const char *sentence), struct nm_yarn_cleanup_queue **ret)
 {
     _cleanup_(nm_yarn_cleanup_queue_freep) struct nm_yarn_cleanup_queue *q = calloc(1, sizeof *q);
     int r;
@@ -474,6 +599,7 @@ int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *se
     q->localizer = localizer;
     q->local = local;
     q->log = log;
+    q->report_cb = report_cb;
     q->state_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (q->state_fd < 0)
         return q->state_fd;

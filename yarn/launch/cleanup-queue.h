@@ -17,10 +17,10 @@
 struct nm_yarn_cleanup_queue;
 
 /* All arguments must outlive the queue, except the localizer, which must be freed before the queue. state_dir: a
- * directory that only this queue uses. */
+ * directory that only this queue uses. report_cb: writes to the node's log; may be NULL. */
 int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *settings, struct nm_localizer *localizer,
                               const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
-                              struct nm_yarn_cleanup_queue **ret);
+                              void (*report_cb)(int level, const char *sentence), struct nm_yarn_cleanup_queue **ret);
 struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *q);
 NM_DEFINE_CLEANUP(struct nm_yarn_cleanup_queue *, nm_yarn_cleanup_queue_free)
 
@@ -34,9 +34,16 @@ void nm_yarn_cleanup_queue_release_logs(struct nm_yarn_cleanup_queue *q, const c
                                         enum nm_yarn_logs_end end);
 
 /* Queues a removal. container == NULL: remove all files of the application, and later its logs. If the entry exists
- * already, the call succeeds. */
+ * already, the call succeeds. The removal of an application's files then begins again, with a new time of its end. */
 int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                               const char *container);
+/* Queues the removal of an application's files that were found in a directory, although no part of nmd knows the
+ * application, or although they had been removed. -EINVAL: a name isn't valid, or the submitter is another one.
+ * -ENOMEM. */
+int nm_yarn_cleanup_queue_add_stray(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
+                                    uint64_t ended_realtime_usec);
+/* Returns whether the files of an application are in the queue and haven't been removed. */
+bool nm_yarn_cleanup_queue_will_remove(const struct nm_yarn_cleanup_queue *q, const char *application);
 
 /* Sets the list of those who may read the logs of an application that has been added: an ACL in Hadoop's format. */
 void nm_yarn_cleanup_queue_set_view_acl(struct nm_yarn_cleanup_queue *q, const char *application, const char *view_acl);

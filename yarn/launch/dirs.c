@@ -103,9 +103,9 @@ static int find_mount(int fd, char **ret)
     return r > 0 && !*ret ? -ENOMEM : 0;
 }
 
-/* Makes a missing directory. A directory that was open before isn't made on the disk of its mount point while its own
- * disk isn't mounted: containers would fill that disk, often the one of "/". Its own disk may be a new one, without the
- * directory. */
+/* Makes a missing directory. A directory that was open before, also in an earlier nmd, isn't made on the disk of its
+ * mount point while its own disk isn't mounted: containers would fill that disk, often the one of "/". Its own disk may
+ * be a new one, without the directory. */
 static int make_missing(const struct nm_yarn_dir *d)
 {
     int r = d->mount ? is_mount(d->mount) : d->ino == 0;
@@ -115,12 +115,24 @@ static int make_missing(const struct nm_yarn_dir *d)
     return r > 0 ? make(d->name) : r;
 }
 
+/* Returns whether the path leads to the directory that was open before. An administrator may have copied it with all of
+ * its contents, from a disk of its own to another disk. */
+static bool has_moved(const struct nm_yarn_dir *d)
+{
+    _cleanup_close_ int fd = -EBADF;
+    char id[NM_YARN_DIR_ID_SIZE];
+
+    return *d->id && open_private(d->name, &fd) >= 0 && nm_yarn_dir_id_read(fd, id) >= 0 && nm_streq(id, d->id);
+}
+
 /* Opens a directory. If it can't be opened, returns 0, because its disk may have failed while other directories are
  * usable. Returns -ENOMEM without memory, because otherwise nmd would run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
     int r = make_missing(d);
 
+    if (r == -ENOMEDIUM && has_moved(d))
+        r = 0;
     if (r >= 0)
         r = open_private(d->name, &d->fd);
     if (r < 0)
@@ -211,15 +223,31 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*repor
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
 }
 
+/* Loads what an earlier nmd has remembered of the directory. */
+static int recall(const char *state_dir, struct nm_yarn_dir *d)
+{
+    struct nm_yarn_dir_memory memory = {};
+    int r = state_dir ? nm_yarn_dir_memory_load(state_dir, d->name, &memory) : 0;
+
+    if (r < 0)
+        return r;
+    (void)snprintf(d->id, sizeof d->id, "%s", memory.id);
+    d->mount = memory.mount;
+    return 0;
+}
+
 /* Locks a directory. If the directory can't be opened, succeeds without a lock: its disk may have failed, and then no
  * nmd uses the directory. */
-static int lock_dir(int lock_fd, const char *name, void (*report_cb)(int level, const char *sentence),
-                    char **ret_message)
+static int lock_dir(int lock_fd, const char *name, const char *state_dir,
+                    void (*report_cb)(int level, const char *sentence), char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
     struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
-    int r = open_dir(&d);
+    int r = recall(state_dir, &d);
 
+    if (r >= 0)
+        r = open_dir(&d);
+    free(d.mount);
     if (r < 0 || d.fd < 0)
         return r;
     r = wait_for_byte(lock_fd, d.fd, name, report_cb, buf);
@@ -250,12 +278,13 @@ static int open_locks(char **ret_message)
     return r;
 }
 
-int nm_yarn_dirs_lock(char *const *names, void (*report_cb)(int level, const char *sentence), char **ret_message)
+int nm_yarn_dirs_lock(char *const *names, const char *state_dir, void (*report_cb)(int level, const char *sentence),
+                      char **ret_message)
 {
     int r = open_locks(ret_message), fd = r;
 
     for (; r >= 0 && *names; names++)
-        r = lock_dir(fd, *names, report_cb, ret_message);
+        r = lock_dir(fd, *names, state_dir, report_cb, ret_message);
     return r < 0 ? r : 0;
 }
 
@@ -301,30 +330,72 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
     *dirs = (struct nm_yarn_dirs){};
 }
 
-/* Stores which directory is open now. If it isn't the one that was open before, releases the lock of the former one. */
-static int identify(struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+/* Returns whether another open directory has the id, because one of the two is a copy of the other. */
+static bool is_id_taken(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d, const char *id,
+                        const struct stat *st)
 {
-    char *mount = NULL;
-    struct stat st;
-    bool is_other;
-    int r;
+    for (size_t i = 0; i < dirs->n; i++) {
+        const struct nm_yarn_dir *other = &dirs->all[i];
 
-    if (fstat(d->fd, &st) < 0)
-        return -errno;
-    is_other = d->ino != 0 && (st.st_dev != d->dev || st.st_ino != d->ino);
-    r = !d->mount || is_other ? find_mount(d->fd, &mount) : 0;
-    if (r < 0)
-        return r;
+        if (other != d && other->fd >= 0 && nm_streq(other->id, id) &&
+            (other->dev != st->st_dev || other->ino != st->st_ino))
+            return true;
+    }
+    return false;
+}
+
+static int find_id(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d, const struct stat *st,
+                   char ret[static NM_YARN_DIR_ID_SIZE])
+{
+    int r = nm_yarn_dir_id_get(d->fd, ret);
+
+    return r >= 0 && is_id_taken(dirs, d, ret, st) ? nm_yarn_dir_id_renew(d->fd, ret) : r;
+}
+
+/* Makes the directory's present mount and id the known ones. Takes over mount, which is NULL if it is the same as
+ * before, or unknown. */
+static void remember(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d, char *mount, const char *id)
+{
+    const bool has_changed = !nm_streq(d->id, id) || (mount && !nm_streq(mount, d->mount ?: ""));
+    struct nm_yarn_dir_memory memory = {};
+
     if (mount) {
         free(d->mount);
         d->mount = mount;
     }
-    if (is_other) {
+    (void)snprintf(d->id, sizeof d->id, "%s", id);
+    if (!has_changed || !dirs->state_dir)
+        return;
+    (void)snprintf(memory.id, sizeof memory.id, "%s", id);
+    memory.mount = d->mount;
+    nm_yarn_dir_memory_save(dirs->state_dir, d->name, &memory);
+}
+
+/* Stores which directory is open now. If it isn't the one that was open before, releases the lock of the former one.
+ * The same directory has another device number if its disk was connected again. */
+static int identify(struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    char *mount = NULL, id[NM_YARN_DIR_ID_SIZE];
+    struct stat st;
+    bool is_new;
+    int r;
+
+    if (fstat(d->fd, &st) < 0)
+        return -errno;
+    r = find_id(dirs, d, &st, id);
+    is_new = st.st_dev != d->dev || st.st_ino != d->ino;
+    if (r >= 0 && (!d->mount || is_new))
+        r = find_mount(d->fd, &mount);
+    if (r < 0)
+        return r;
+    if (is_new && d->ino != 0) {
         unlock(dirs, d);
         d->is_full = false;
-        if (dirs->replaced_cb)
+        if (dirs->replaced_cb && !nm_streq(id, d->id))
             dirs->replaced_cb((size_t)(d - dirs->all), dirs->userdata);
     }
+    remember(dirs, d, mount, id);
+    d->n_opened++;
     d->dev = st.st_dev;
     d->ino = st.st_ino;
     return 0;
@@ -345,10 +416,10 @@ static int join(struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
     return r == -ENOMEM ? r : 0;
 }
 
-int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
-                      char **ret_message)
+int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, const char *state_dir, bool are_locked,
+                      struct nm_yarn_dirs *ret, char **ret_message)
 {
-    struct nm_yarn_dirs dirs = {.settings = s, .are_locked = are_locked};
+    struct nm_yarn_dirs dirs = {.settings = s, .state_dir = state_dir, .are_locked = are_locked};
     size_t n = NM_STRV_LENGTH(names), usable = 0;
     int r = 0;
 
@@ -359,7 +430,9 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
         struct nm_yarn_dir *d = &dirs.all[dirs.n];
 
         *d = (struct nm_yarn_dir){.name = names[dirs.n], .fd = -EBADF, .was_good = true};
-        r = join(&dirs, d);
+        r = recall(state_dir, d);
+        if (r >= 0)
+            r = join(&dirs, d);
         usable += d->fd >= 0;
     }
     if (usable == 0 && r >= 0)
@@ -453,7 +526,7 @@ static int check_open(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         return -EROFS;
     }
     r = s->checks_disks ? try_to_make(d->fd) : 0;
-    if (r < 0 && !(why && is_no_room(r))) {
+    if (r < 0 && r != -ENOMEM && !(why && is_no_room(r))) { /* a lack of memory says nothing about the directory */
         (void)snprintf(d->why, sizeof d->why, "can't write to it: %s", strerror(-r));
         return r;
     }
@@ -560,9 +633,16 @@ size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs)
     return n;
 }
 
+const char *nm_yarn_dirs_id(const struct nm_yarn_dir *d)
+{
+    return d->fd >= 0 ? d->id : "";
+}
+
 int nm_yarn_dirs_is_in_place(const struct nm_yarn_dir *d)
 {
-    return d->ino == 0 ? 1 : has_name(d);
+    if (d->ino == 0)
+        return !*d->id;
+    return has_name(d);
 }
 
 void nm_yarn_dirs_schedule_check(struct nm_yarn_dirs *dirs)

@@ -13,12 +13,15 @@
 
 #include "util/error.h"
 #include "yarn/conf/properties.h"
+#include "yarn/launch/dir-id.h"
 
 struct nm_yarn_dir {
     const char *name; /* path; owned by the settings */
     int fd;           /* -EBADF: the directory can't be opened, or was closed after an error of its disk */
+    unsigned n_opened; /* how often the directory was opened */
     dev_t dev; /* dev and ino: the directory that was opened last; ino 0: no directory was opened yet */
     ino_t ino;
+    char id[NM_YARN_DIR_ID_SIZE]; /* id of that directory, or of the one that an earlier nmd has used; "": none */
     char *mount; /* path at which the directory's disk was mounted; NULL: unknown, or the disk of "/" */
     bool is_good;
     bool is_full; /* the disk was full at the last check */
@@ -33,6 +36,7 @@ struct nm_yarn_dirs {
     struct nm_yarn_dir *all;
     size_t n;
     const struct nm_yarn_settings *settings;
+    const char *state_dir; /* nmd's state directory, with the memory of the directories; NULL: none */
     uint64_t checked_usec;
     bool is_suspected;
     bool are_locked; /* each directory must be locked before it is used */
@@ -43,19 +47,21 @@ struct nm_yarn_dirs {
     void *userdata;
 };
 
-/* Opens the directories, and makes missing directories. are_locked: lock each directory when it is opened, now or
- * later. A directory that another nmd has locked can't be used until the other nmd exits. -ENOTDIR and *ret_message: no
- * directory can be used. */
-int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
-                      char **ret_message);
+/* Opens the directories, and makes missing directories. state_dir: nmd's state directory, which must outlive them;
+ * NULL: nothing is known of earlier nmds. are_locked: lock each directory when it is opened, now or later. A directory
+ * that another nmd has locked can't be used until the other nmd exits. -ENOTDIR and *ret_message: no directory can be
+ * used. */
+int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, const char *state_dir, bool are_locked,
+                      struct nm_yarn_dirs *ret, char **ret_message);
 /* Returns the result that nm_yarn_dirs_open() would return, without making or locking directories. If some but not all
  * directories can be used, calls report_cb for each directory that can't be used. report_cb may be NULL. */
 int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
                          void *userdata, char **ret_message);
-/* Makes and locks each directory that can be used. The locks are held until the process exits. If another nmd has
- * locked a directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the other nmd is
- * still running, and its containers may use the directory. */
-int nm_yarn_dirs_lock(char *const *names, void (*report_cb)(int level, const char *sentence), char **ret_message);
+/* Makes and locks each directory that can be used. state_dir: as above. The locks are held until the process exits. If
+ * another nmd has locked a directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the
+ * other nmd is still running, and its containers may use the directory. */
+int nm_yarn_dirs_lock(char *const *names, const char *state_dir, void (*report_cb)(int level, const char *sentence),
+                      char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
 /* Checks the disks if the next periodic check is due. */
@@ -72,7 +78,9 @@ void nm_yarn_dirs_report(struct nm_yarn_dirs *dirs, void (*report_cb)(const stru
  * directory. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);
-/* Returns 1 if the configured path is still the directory that nmd opened last, or if nmd has not opened one yet.
- * Returns 0 if the path is another directory or does not exist, for instance because the disk is not mounted. Returns
- * -errno if the path can't be examined: the disk may have failed. */
+/* Returns the id of the directory (dir-id.h). "": it can't be used now. */
+const char *nm_yarn_dirs_id(const struct nm_yarn_dir *d);
+/* Returns 1 if the configured path is still the directory that nmd opened last, or if neither this nor an earlier nmd
+ * has opened one. Returns 0 if the path is another directory or does not exist, for instance because the disk is not
+ * mounted. Returns -errno if the path can't be examined: the disk may have failed. */
 int nm_yarn_dirs_is_in_place(const struct nm_yarn_dir *d);

@@ -43,6 +43,8 @@ void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l)
     if (l->may_remove && l->caches.has_new)
         (void)nm_loop_schedule_work(l->turns_source);
     nm_yarn_dirs_check(&l->log);
+    if (l->may_remove)
+        nm_yarn_strays_search_new(l->strays);
     nm_yarn_dirs_report(&l->local, report_local, l);
     nm_yarn_dirs_report(&l->log, report_log, l);
 }

@@ -12,6 +12,7 @@
 #include "yarn/launch/cleanup-queue.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/container-dirs.h"
+#include "yarn/launch/strays.h"
 #include "localize/pattern/pattern.h"
 #include "util/fair-queue.h"
 
@@ -21,9 +22,11 @@ struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
     struct nm_yarn_dirs local, log;
     struct nm_yarn_caches caches; /* the stores of resources in the local directories */
+    char *localizer_program; /* a directory that is opened later needs it, too */
     json_t *worker_settings;
     char boot_id[64];
     struct nm_yarn_cleanup_queue *cleanup_queue;
+    struct nm_yarn_strays *strays;
     struct nm_pattern *user_pattern;
     int64_t java_version;
     bool grants_access; /* auxiliary services in Java have the group aux_gid (aux-access.h) */
@@ -39,10 +42,8 @@ struct nm_yarn_launcher {
 };
 
 /* ---- launcher-dirs.c ---- */
-/* Check the directories and report changes. nm_yarn_launcher_check_dirs() does so only if a check is due,
- * nm_yarn_launcher_recheck_dirs() immediately. */
+/* Checks the directories if a check is due, and reports changes. */
 void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l);
-void nm_yarn_launcher_recheck_dirs(struct nm_yarn_launcher *l);
 /* Returns the open directory with that name. NULL: there is no such directory, or it can't be used. */
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);
 

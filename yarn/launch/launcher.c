@@ -105,7 +105,7 @@ static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
     const struct nm_yarn_settings *s = l->params.settings;
     struct nm_localizer_params p = {
         .event = l->params.event,
-        .program = l->params.localizer_program,
+        .program = l->localizer_program,
         .boot_id = l->boot_id,
         .cache_max_bytes = (uint64_t)s->cache_target_mib * NM_MIB,
         .max_workers = (unsigned)s->localizer_threads,
@@ -182,16 +182,18 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
     if (r == 0)
         r = nm_yarn_user_compile(s, &l->user_pattern, ret_message);
     if (r == 0)
-        r = nm_yarn_dirs_open(s, s->local_dirs, true, &l->local, ret_message);
+        r = nm_yarn_dirs_open(s, s->local_dirs, l->params.state_dir, true, &l->local, ret_message);
     if (r == 0)
-        r = nm_yarn_dirs_open(s, s->log_dirs, false, &l->log, ret_message);
+        r = nm_yarn_dirs_open(s, s->log_dirs, l->params.state_dir, false, &l->log, ret_message);
     if (r == 0)
         r = open_caches(l, ret_message);
     if (r == 0)
         r = make_state(l, "ended", &state);
     if (r == 0)
         r = nm_yarn_cleanup_queue_new(l->params.event, s, nm_yarn_caches_any(&l->caches), &l->local, &l->log, state,
-                                      &l->cleanup_queue);
+                                      l->params.report_cb, &l->cleanup_queue);
+    if (r == 0)
+        r = nm_yarn_strays_new(l->params.event, &l->local, l->cleanup_queue, l->params.report_cb, &l->strays);
     find_java(l);
     find_aux_group(l);
     return r;
@@ -232,6 +234,9 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
         return -ENOMEM;
     l->params = *params;
     TAILQ_INIT(&l->retained);
+    l->localizer_program = strdup(params->localizer_program);
+    if (!l->localizer_program)
+        return -ENOMEM;
     r = nm_loop_add_work(params->event, "yarn-prepare", nm_yarn_launcher_on_turns, l, &l->turns_source);
     if (r >= 0)
         r = begin(l, ret_message);
@@ -250,6 +255,8 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     (void)sd_event_source_disable_unref(l->turns_source);
     nm_yarn_caches_done(&l->caches);
     json_decref(l->worker_settings);
+    free(l->localizer_program);
+    (void)nm_yarn_strays_free(l->strays);
     (void)nm_yarn_cleanup_queue_free(l->cleanup_queue); /* must be freed after the localizers */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
@@ -262,6 +269,13 @@ void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l)
 {
     l->may_remove = true;
     nm_yarn_launcher_retain_again(l);
+    nm_yarn_strays_search(l->strays);
+}
+
+void nm_yarn_launcher_set_known(struct nm_yarn_launcher *l, bool (*is_known)(const char *application, void *userdata),
+                                void *userdata)
+{
+    nm_yarn_strays_set_known(l->strays, is_known, userdata);
 }
 
 /* ---- after the end ------------------------------------------------------------------------ */
@@ -294,6 +308,11 @@ void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *appli
 int nm_yarn_launcher_has_log_dir(const struct nm_yarn_launcher *l, size_t i)
 {
     return i < l->log.n ? nm_yarn_dirs_is_in_place(&l->log.all[i]) : 1;
+}
+
+const char *nm_yarn_launcher_log_dir_id(const struct nm_yarn_launcher *l, size_t i)
+{
+    return i < l->log.n ? nm_yarn_dirs_id(&l->log.all[i]) : "";
 }
 
 void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl)

@@ -28,7 +28,7 @@ struct nm_yarn_preparation;
 struct nm_yarn_launcher_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
-    const char *localizer_program; /* nm-localizer's path */
+    const char *localizer_program; /* nm-localizer's path; copied */
     const char *shim_program;      /* nm-shim's absolute path; without it, containers get no directory.info */
     const char *state_dir;         /* nmd's state directory */
     void (*report_cb)(int level, const char *sentence);
@@ -71,6 +71,8 @@ int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct 
 /* Returns true if enough directories are good. If false, the node is unhealthy. report: a list of the directories that
  * are not good, also if the node is healthy. It is cut off if `size` is too small. "": all directories are good. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *report, size_t size);
+/* Checks the directories now, for instance because a disk may be back. */
+void nm_yarn_launcher_recheck_dirs(struct nm_yarn_launcher *l);
 /* Returns true if the last check found a good local directory and a good log directory. Without both, no container can
  * start. */
 bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l);
@@ -139,6 +141,10 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
 /* Removes unused files. Must be called after a restart of nmd, after nm_yarn_launcher_retain() for all containers that
  * may be running. Removals begin when the resources of these containers are retained. */
 void nm_yarn_launcher_allow_removals(struct nm_yarn_launcher *l);
+/* Sets who knows the applications of this node. Files of other applications in the local directories are then removed
+ * (strays.h). NULL: such files stay. Must be set before nm_yarn_launcher_allow_removals(). */
+void nm_yarn_launcher_set_known(struct nm_yarn_launcher *l, bool (*is_known)(const char *application, void *userdata),
+                                void *userdata);
 
 /* ---- figures ---- */
 
@@ -177,8 +183,9 @@ enum nm_yarn_logs_end {
 void nm_yarn_launcher_set_log_keeper(struct nm_yarn_launcher *l,
                                      bool (*keeps_logs)(const char *application, void *userdata), void *userdata);
 void nm_yarn_launcher_release_logs(struct nm_yarn_launcher *l, const char *application, enum nm_yarn_logs_end end);
-/* nm_yarn_dirs_is_in_place() for the i-th directory of yarn.nodemanager.log-dirs. */
+/* nm_yarn_dirs_is_in_place() and nm_yarn_dirs_id() for the i-th directory of yarn.nodemanager.log-dirs. */
 int nm_yarn_launcher_has_log_dir(const struct nm_yarn_launcher *l, size_t i);
+const char *nm_yarn_launcher_log_dir_id(const struct nm_yarn_launcher *l, size_t i);
 /* Keeps the application's view ACL until its logs are removed. Must be called after nm_yarn_launcher_end_application().
  * An ACL of more than 512 bytes is not kept. */
 void nm_yarn_launcher_keep_view_acl(struct nm_yarn_launcher *l, const char *application, const char *view_acl);

@@ -40,8 +40,11 @@ struct nm_yarn_log_book *nm_yarn_log_book_free(struct nm_yarn_log_book *b)
         free(b->running[i].id);
     for (size_t i = 0; i < b->n_ended; i++)
         free(b->ended[i]);
+    for (size_t i = 0; i < b->n_dirs; i++)
+        free(b->dirs[i].path);
     free(b->running);
     free(b->ended);
+    free(b->dirs);
     nm_yarn_log_context_done(&b->context);
     free(b->user);
     free(b->account);
@@ -78,6 +81,25 @@ int nm_yarn_log_book_set_acls(struct nm_yarn_log_book *b, const char *view_acl, 
     int r = set_once(&b->view_acl, view_acl);
 
     return r < 0 ? r : set_once(&b->modify_acl, modify_acl);
+}
+
+int nm_yarn_log_book_add_dir(struct nm_yarn_log_book *b, const char *id, const char *path)
+{
+    struct nm_yarn_log_dir dir = {};
+
+    for (size_t i = 0; i < b->n_dirs; i++)
+        if (nm_streq(b->dirs[i].id, id))
+            return 0;
+    if (b->n_dirs == NM_YARN_LOG_DIRS_MAX)
+        return -E2BIG;
+    (void)snprintf(dir.id, sizeof dir.id, "%s", id);
+    dir.path = strdup(path);
+    if (!dir.path || NM_ARRAY_ROOM(b->dirs, b->n_dirs, b->dirs_size) < 0) {
+        free(dir.path);
+        return -ENOMEM;
+    }
+    b->dirs[b->n_dirs++] = dir;
+    return 1;
 }
 
 /* ---- containers --------------------------------------------------------------------------- */

@@ -31,11 +31,20 @@
  * as given up. This many containers end only if uploads fail for a long time. */
 #define NM_YARN_LOG_CONTAINERS_MAX 100000u
 #define NM_YARN_LOG_NEVER UINT64_MAX
+#define NM_YARN_LOG_DIRS_MAX 64u
+#define NM_YARN_LOG_DIR_ID_SIZE 40u
 
 enum nm_yarn_log_state {
     NM_YARN_LOG_OPEN,     /* the application runs, or its last upload isn't done */
     NM_YARN_LOG_UPLOADED, /* all logs are uploaded */
     NM_YARN_LOG_GIVEN_UP, /* some logs are only on this node */
+};
+
+/* A log directory in which the application's containers may have logs. A disk that is away, or that was replaced by
+ * another one, has another directory at the same path. */
+struct nm_yarn_log_dir {
+    char id[NM_YARN_LOG_DIR_ID_SIZE]; /* of yarn/launch/dir-id.h */
+    char *path;                       /* for messages */
 };
 
 struct nm_yarn_log_running {
@@ -61,6 +70,8 @@ struct nm_yarn_log_book {
     struct nm_yarn_log_context context;
     bool has_context; /* a token contained it; otherwise it is the default */
     char *view_acl, *modify_acl;
+    struct nm_yarn_log_dir *dirs;
+    size_t n_dirs, dirs_size;
     struct nm_yarn_log_policy policy;
     bool rolls;
     uint64_t roll_usec; /* interval between two uploads of the running application */
@@ -98,6 +109,10 @@ void nm_yarn_log_book_configure(struct nm_yarn_log_book *b, const struct nm_yarn
 /* Sets the account or the access lists if they aren't set yet. -ENOMEM. */
 int nm_yarn_log_book_set_account(struct nm_yarn_log_book *b, const char *account);
 int nm_yarn_log_book_set_acls(struct nm_yarn_log_book *b, const char *view_acl, const char *modify_acl);
+
+/* Records that containers may have logs in the directory. Returns 1 if it was added, 0 if it is there already, or
+ * -ENOMEM. -E2BIG: too many directories. */
+int nm_yarn_log_book_add_dir(struct nm_yarn_log_book *b, const char *id, const char *path);
 
 /* Adds a container that runs. Succeeds if it is there already. An application that seemed to have ended is open again:
  * the node may have lost the file about it, and then finds no container of it at its start. -ENOMEM. */

@@ -36,12 +36,29 @@ static char *line_of(json_t *o)
     return text ? nm_strdup_printf("%s\n", text) : NULL;
 }
 
+/* The path is only for messages, so what isn't UTF-8 is left out. NULL: no memory. */
+static json_t *dirs_to_json(const struct nm_yarn_log_book *b)
+{
+    json_t *o = json_object();
+
+    for (size_t i = 0; o && i < b->n_dirs; i++) {
+        const char *path = b->dirs[i].path;
+
+        if (json_object_set_new(o, b->dirs[i].id, json_stringn(path, nm_utf8_prefix(path))) < 0) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
 static char *header_line(const struct nm_yarn_log_book *b)
 {
-    return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I, s:b}", "user", b->user,
+    return line_of(json_pack("{s:s, s:s*, s:o, s:s*, s:s*, s:I, s:b, s:o}", "user", b->user,
                              "account", b->account, "context", nm_yarn_log_context_to_json(&b->context),
                              "view_acl", b->view_acl, "modify_acl", b->modify_acl,
-                             "last_msec", (json_int_t)b->last_msec, "incomplete", b->is_incomplete));
+                             "last_msec", (json_int_t)b->last_msec, "incomplete", b->is_incomplete,
+                             "dirs", dirs_to_json(b)));
 }
 
 /* The ids of containers need no escapes. */
@@ -113,18 +130,41 @@ static bool is_container(const char *text)
            text[strspn(text, LETTERS)] == '\0';
 }
 
+static int take_dir(struct nm_yarn_log_book *b, const char *id, const json_t *path)
+{
+    if (!json_is_string(path) || !*id || strlen(id) >= NM_YARN_LOG_DIR_ID_SIZE || id[strspn(id, LETTERS "-")] != '\0')
+        return -EBADMSG;
+    return nm_yarn_log_book_add_dir(b, id, json_string_value(path));
+}
+
+static int take_dirs(struct nm_yarn_log_book *b, json_t *dirs)
+{
+    const char *id;
+    json_t *path;
+    int r = !dirs || json_is_object(dirs) ? 0 : -EBADMSG;
+
+    json_object_foreach(dirs, id, path)
+        if (r >= 0)
+            r = take_dir(b, id, path);
+    if (r >= 0 || r == -ENOMEM)
+        return NM_MIN(r, 0);
+    nm_yarn_log_book_set_incomplete(b, "the saved list of its directories is damaged");
+    b->is_unsaved = true;
+    return 0;
+}
+
 static int parse_header(const struct nm_yarn_application_id *id, const json_t *o, struct nm_yarn_log_book **ret)
 {
     _cleanup_(nm_yarn_log_book_freep) struct nm_yarn_log_book *b = NULL;
     _cleanup_(nm_yarn_log_context_donep) struct nm_yarn_log_context context = {0};
     const char *user, *account = NULL, *view_acl = NULL, *modify_acl = NULL;
-    json_t *saved;
+    json_t *saved, *dirs = NULL;
     json_int_t last_msec = 0;
     int is_incomplete = 0, r;
 
-    if (json_unpack((json_t *)(uintptr_t)o, "{s:s, s?:s, s:o, s?:s, s?:s, s?:I, s?:b}", "user", &user,
+    if (json_unpack((json_t *)(uintptr_t)o, "{s:s, s?:s, s:o, s?:s, s?:s, s?:I, s?:b, s?:o}", "user", &user,
                     "account", &account, "context", &saved, "view_acl", &view_acl, "modify_acl", &modify_acl,
-                    "last_msec", &last_msec, "incomplete", &is_incomplete) < 0 ||
+                    "last_msec", &last_msec, "incomplete", &is_incomplete, "dirs", &dirs) < 0 ||
         !nm_user_name_is_valid(user) || (account && !nm_user_name_is_valid(account)) || last_msec < 0)
         return -EBADMSG;
     r = nm_yarn_log_context_from_json(saved, &context);
@@ -139,6 +179,9 @@ static int parse_header(const struct nm_yarn_application_id *id, const json_t *o
     b->is_restored = true;
     b->is_incomplete = is_incomplete;
     b->last_msec = (uint64_t)last_msec;
+    r = take_dirs(b, dirs);
+    if (r < 0)
+        return r;
     *ret = STEAL_PTR(b);
     return 0;
 }

@@ -5,7 +5,7 @@
  * The saved state of an application's books, as text. Each line is a JSON object, and each change appends a line:
  *
  *   {"user": ..., "account": ..., "context": {...}, "view_acl": ..., "modify_acl": ..., "last_msec": ...,
- *    "incomplete": true or false}
+ *    "incomplete": true or false, "dirs": {id of a log directory: its path, ...}}
  *   {"ended": a container whose logs wait for an upload}
  *   {"upload": upload_msec, "n": number of containers that the upload covers, "final": true or false}
  *   {"finished": time at which the application ended, in microseconds}

@@ -233,11 +233,36 @@ static int find_place(const struct nm_yarn_logs *l, size_t i, const char *path, 
     return 0;
 }
 
+static bool has_dir(const struct nm_yarn_logs *l, const char *id)
+{
+    char *const *dirs = l->p.settings->log_dirs;
+
+    for (size_t i = 0; dirs[i]; i++)
+        if (nm_streq(nm_yarn_launcher_log_dir_id(l->p.launcher, i), id))
+            return true;
+    return false;
+}
+
+/* Returns the first directory in which the containers may have logs and that can't be used, or NULL. It may be away
+ * since before nmd was started, and another disk may have its path now. */
+static const struct nm_yarn_log_dir *find_absent(const struct nm_yarn_logs *l, const struct nm_yarn_log_book *b)
+{
+    for (size_t k = 0; k < b->n_dirs; k++)
+        if (!has_dir(l, b->dirs[k].id))
+            return &b->dirs[k];
+    return NULL;
+}
+
 /* -ENOMEM: a directory may be missing. The upload would then count as done without its logs. */
 static int find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_book *b, struct places *ret)
 {
     char *const *dirs = l->p.settings->log_dirs;
+    const struct nm_yarn_log_dir *absent = find_absent(l, b);
 
+    if (absent) { /* its disk may have come back since the last check */
+        nm_yarn_launcher_recheck_dirs(l->p.launcher);
+        absent = find_absent(l, b);
+    }
     *ret = (struct places){.n = 0};
     for (size_t i = 0; dirs[i] && ret->n < DIRS_MAX; i++) {
         _cleanup_free_ char *path = nm_strdup_printf("%s/%s", dirs[i], b->id);
@@ -245,6 +270,10 @@ static int find_places(const struct nm_yarn_logs *l, const struct nm_yarn_log_bo
 
         if (r < 0)
             return r;
+    }
+    if (absent && !ret->bad_dir) {
+        ret->bad_dir = absent->path;
+        ret->bad_why = "its disk isn't mounted, or was replaced by another one";
     }
     return 0;
 }

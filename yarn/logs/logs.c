@@ -15,6 +15,7 @@
 #include "util/parse.h"
 #include "util/utf8.h"
 #include "yarn/id-messages.h"
+#include "yarn/launch/dir-id.h"
 #include "yarn/launch/user.h"
 #include "yarn/logs/log-state.h"
 #include "yarn/logs/log-store.h"
@@ -138,6 +139,26 @@ static bool accepts(const struct nm_yarn_log_book *b, const struct nm_yarn_log_c
     return nm_yarn_log_policy_accepts(&b->policy, &c->id, c->is_master, exit_code);
 }
 
+_Static_assert(NM_YARN_LOG_DIR_ID_SIZE >= NM_YARN_DIR_ID_SIZE, "the id of a directory must fit into the books");
+
+/* Records the log directories that can be used now. The container's directory is made in each of them. */
+static int record_dirs(const struct nm_yarn_logs *l, struct nm_yarn_log_book *b)
+{
+    char *const *dirs = l->p.settings->log_dirs;
+
+    for (size_t i = 0; dirs[i]; i++) {
+        const char *id = nm_yarn_launcher_log_dir_id(l->p.launcher, i);
+        int r = *id ? nm_yarn_log_book_add_dir(b, id, dirs[i]) : 0;
+
+        if (r == -E2BIG)
+            nm_yarn_log_book_set_incomplete(b, "its containers had more log directories than nmd remembers");
+        else if (r < 0)
+            return r;
+        b->is_unsaved |= r != 0;
+    }
+    return 0;
+}
+
 static int begin_container(struct nm_yarn_logs *l, const struct nm_yarn_log_container *c)
 {
     struct nm_yarn_log_book *b = find(l, &c->id.attempt.application);
@@ -154,6 +175,8 @@ static int begin_container(struct nm_yarn_logs *l, const struct nm_yarn_log_cont
         r = set_acls(b, c->launch);
     if (r == 0)
         r = nm_yarn_log_book_start(b, c->text, accepts(b, c, 0));
+    if (r == 0)
+        r = record_dirs(l, b);
     if (b->is_unsaved)
         nm_yarn_log_store_save(l->state_fd, b);
     return r;

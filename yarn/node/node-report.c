@@ -237,6 +237,14 @@ bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)
     return true;
 }
 
+bool nm_yarn_node_has_live(const struct nm_yarn_node *n)
+{
+    for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next)
+        if (!i->completed)
+            return true;
+    return false;
+}
+
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n)
 {
     uint64_t sum = 0;

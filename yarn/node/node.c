@@ -165,6 +165,15 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     return r != -EBADMSG;
 }
 
+/* Returns whether the application may have files on this node that are in use. */
+static bool is_known(const char *application, void *userdata)
+{
+    const struct nm_yarn_node *n = userdata;
+    struct nm_yarn_application_id id;
+
+    return nm_yarn_application_id_parse(application, &id) < 0 || nm_yarn_container_table_app(&n->containers, &id);
+}
+
 /* Prepares the adopted containers. Is called when the node's name is known, because the environment of containers
  * contains the name. */
 static void prepare_adopted(struct nm_yarn_node *n)
@@ -268,6 +277,7 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
         return r;
     nm_yarn_node_begin_counts(n);
     nm_manager_set_end_callback(n->p.manager, NM_YARN_OWNER, on_end, n);
+    nm_yarn_launcher_set_known(n->p.launcher, is_known, n);
     *ret = STEAL_PTR(n);
     return 0;
 }
@@ -278,6 +288,7 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
         return NULL;
     nm_subscription_free(n->subscription);
     nm_manager_set_end_callback(n->p.manager, NM_YARN_OWNER, NULL, NULL);
+    nm_yarn_launcher_set_known(n->p.launcher, NULL, NULL);
     sd_event_source_disable_unref(n->sweep);
     sd_event_source_disable_unref(n->serve);
     sd_event_source_disable_unref(n->serve_again);

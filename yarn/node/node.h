@@ -216,6 +216,8 @@ void nm_yarn_node_reported(struct nm_yarn_node *n);
 /* Returns true if every container of the cluster has ended and the ResourceManager has answered a heartbeat with its
  * end. */
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
+/* Returns whether a container of the cluster hasn't ended. */
+bool nm_yarn_node_has_live(const struct nm_yarn_node *n);
 /* Returns the memory that the ResourceManager has allocated to running guaranteed containers. Containers that are being
  * ended don't count, since the ResourceManager has released their memory. */
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);

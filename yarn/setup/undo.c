@@ -10,6 +10,7 @@
 
 #include "util/error.h"
 #include "util/fileio.h"
+#include "yarn/launch/dir-id.h"
 #include "yarn/setup/files.h"
 
 #define NAMES_MAX 64u
@@ -247,6 +248,12 @@ static bool is_of_user(DIR *d, const char *name)
            st.st_uid == geteuid();
 }
 
+/* Returns whether the name stands for something that stays if the directory stays. nmd's id goes with nmd. */
+static bool is_content(const char *name)
+{
+    return !nm_streq(name, ".") && !nm_streq(name, "..") && !nm_streq(name, NM_YARN_DIR_ID_FILE);
+}
+
 /* Lists some names in a directory. own: only the names of files that belong to this user. A few names are enough,
  * because a single unexpected file is a reason to keep the directory. */
 static int list_names(const char *root, const char *path, bool own, struct nm_arena *a, const char ***ret)
@@ -263,7 +270,7 @@ static int list_names(const char *root, const char *path, bool own, struct nm_ar
     }
     (void)nm_fdopendir(nm_open_no_links(full, O_RDONLY | O_DIRECTORY), &d);
     while (d && n < NAMES_MAX && (e = readdir(d))) {
-        if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, "..") || (own && !is_of_user(d, e->d_name)))
+        if (!is_content(e->d_name) || (own && !is_of_user(d, e->d_name)))
             continue;
         names[n] = nm_arena_print(a, "%s", e->d_name);
         if (!names[n++])
@@ -309,15 +316,29 @@ int nm_setup_undo_examine(const char *root, const struct nm_setup_manifest *m, s
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
+/* Removes the id that nmd has given to a local or log directory. */
+static int remove_id(const char *root, const char *dir)
+{
+    _cleanup_free_ char *path = nm_strdup_printf("%s/" NM_YARN_DIR_ID_FILE, dir);
+
+    return path ? nm_setup_remove_file(root, path) : -ENOMEM;
+}
+
 static int do_step(const char *root, const struct nm_setup_undo_step *s)
 {
     const struct nm_setup_entry *e = s->entry;
+    int r;
 
-    if (s->act == NM_SETUP_RESTORE)
-        return nm_setup_change_dir(root, e->path, s->spot->uid, s->spot->gid, s->spot->mode, e->uid, e->gid, e->mode);
-    if (s->act != NM_SETUP_REMOVE)
+    if (s->act != NM_SETUP_RESTORE && s->act != NM_SETUP_REMOVE)
         return 0;
-    return e->kind == NM_SETUP_WROTE_FILE ? nm_setup_remove_file(root, e->path) : nm_setup_remove_dir(root, e->path);
+    if (e->kind == NM_SETUP_WROTE_FILE)
+        return nm_setup_remove_file(root, e->path);
+    r = remove_id(root, e->path);
+    if (r < 0)
+        return r;
+    if (s->act == NM_SETUP_REMOVE)
+        return nm_setup_remove_dir(root, e->path);
+    return nm_setup_change_dir(root, e->path, s->spot->uid, s->spot->gid, s->spot->mode, e->uid, e->gid, e->mode);
 }
 
 static int note_failure(const struct nm_setup_undo_step *s, int r, struct nm_refusals *refusals)
