@@ -14,7 +14,7 @@ jobs_of=(auxhost)
 # shellcheck disable=SC2034 # jobs.sh uses it
 job_deadline=240
 service=yarn.nodemanager.aux-services
-names=plain,own,system,file,hdfs
+all_services=plain,own,system,file,hdfs
 # shellcheck disable=SC2154
 own_jars=$shared/services
 
@@ -44,7 +44,7 @@ put() { # JAR
 properties_of_services() {
     auxhost_properties
     printf '%s\n' "nmd.aux-host.class-path=$shared/lib/*:$own_jars/node/*" nmd.aux-host.hadoop-user=alice \
-        "$service=mapreduce_shuffle,$names" \
+        "$service=mapreduce_shuffle,$all_services" \
         "$service.plain.class=test.auxhost.Recorder" \
         "$service.own.class=test.auxhost.Recorder" "$service.own.classpath=$own_jars/own.jar" \
         "$service.system.class=test.auxhost.Recorder" "$service.system.classpath=$own_jars/own.jar" \
@@ -80,7 +80,7 @@ loading() {
 }
 # MapReduce sends data only to the services that a job names.
 run_job() { # NAME
-    example "$1" pi -Dmapreduce.job.shuffle.provider.services=own,hdfs "-D$service=mapreduce_shuffle,$names" 2 100
+    example "$1" pi -Dmapreduce.job.shuffle.provider.services=own,hdfs "-D$service=mapreduce_shuffle,$all_services" 2 100
 }
 events() {
     local id
