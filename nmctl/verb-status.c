@@ -404,6 +404,8 @@ static void print_aux_host(FILE *f, const struct nm_term *term, const json_t *ho
         fprintf(f, ", %s", nm_format_size(nm_json_u64(host, "memory_bytes"), used, sizeof used));
     if (nm_json_u64(host, "memory_bytes") > 0 && nm_json_u64(host, "memory_max_bytes") > 0)
         fprintf(f, " of %s", nm_format_size(nm_json_u64(host, "memory_max_bytes"), most, sizeof most));
+    else if (nm_json_u64(host, "memory_bytes") > 0)
+        fprintf(f, " (heap at most %s)", nm_format_size(nm_json_u64(host, "heap_max_bytes"), most, sizeof most));
     if (nm_json_u64(host, "restarts") > 0)
         fprintf(f, ", restarted %" PRIu64 " time%s", nm_json_u64(host, "restarts"),
                 nm_plural((double)nm_json_u64(host, "restarts")));

@@ -34,7 +34,7 @@ struct nm_shuffle_acceptor {
     struct nm_shuffle_loop loop;
     int listener, stop[2];
     uint16_t port;
-    bool is_running;
+    bool is_running, keeps_alive;
     pthread_t thread;
 };
 
@@ -67,6 +67,8 @@ static int accept_one(struct nm_shuffle_acceptor *a)
         return is_of_the_connection(errno) ? 0 : -errno;
     /* the end of an answer would wait for the other side's delayed acknowledgement, 40 ms */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (a->keeps_alive)
+        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     nm_peer_name(&from, host, sizeof host);
     r = a->ops->begin(fd, host, a->userdata);
     return r == -EBUSY || r == -ECANCELED ? 0 : r;
@@ -150,7 +152,7 @@ static int split(const char *address, char *host, size_t host_size, const char *
 }
 
 /* Listens on IPv6 with mapped IPv4, so that one socket serves "all addresses". */
-static int listen_at(const struct addrinfo *ai)
+static int listen_at(const struct addrinfo *ai, int backlog)
 {
     _cleanup_close_ int fd = RET_NERRNO(socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int on = 1, off = 0;
@@ -161,12 +163,12 @@ static int listen_at(const struct addrinfo *ai)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (ai->ai_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, backlog) < 0)
         return -errno;
     return STEAL_FD(fd);
 }
 
-static int open_listener(const char *address, int *ret_fd, char **ret_message)
+static int open_listener(const char *address, int backlog, int *ret_fd, char **ret_message)
 {
     const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
                                    .ai_socktype = SOCK_STREAM};
@@ -180,7 +182,7 @@ static int open_listener(const char *address, int *ret_fd, char **ret_message)
                        "'%s' is not an address to listen at: use ADDRESS:PORT, [IPv6]:PORT or PORT, with numbers",
                        address);
     for (const struct addrinfo *ai = all; ai && fd < 0; ai = ai->ai_next)
-        fd = listen_at(ai);
+        fd = listen_at(ai, backlog);
     freeaddrinfo(all);
     if (fd < 0)
         return nm_fail(ret_message, fd, "Can't listen at %s: %s", address, strerror(-fd));
@@ -217,8 +219,9 @@ int nm_shuffle_acceptor_new(const struct nm_shuffle_acceptor_params *params, str
     a->loop.end = params->ops->end;
     a->userdata = params->userdata;
     a->connections = params->connections;
+    a->keeps_alive = params->keeps_alive;
     a->listener = a->stop[0] = a->stop[1] = -EBADF;
-    if ((r = open_listener(params->address, &a->listener, ret_message)) < 0)
+    if ((r = open_listener(params->address, params->backlog ?: BACKLOG, &a->listener, ret_message)) < 0)
         return r;
     a->port = port_of(a->listener);
     if ((r = RET_NERRNO(pipe2(a->stop, O_CLOEXEC | O_NONBLOCK))) < 0 || (r = nm_shuffle_idle_new(&a->loop.idle)) < 0 ||

@@ -29,6 +29,8 @@ struct nm_shuffle_acceptor_params {
     struct nm_shuffle_connections *connections;
     const struct nm_shuffle_acceptor_ops *ops;
     void *userdata;
+    int backlog;      /* connections that may wait until they are accepted; 0: 512 */
+    bool keeps_alive; /* the kernel checks whether the clients of idle connections are still there */
 };
 
 struct nm_shuffle_acceptor;

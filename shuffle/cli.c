@@ -97,6 +97,7 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
         (r = nm_shuffle_server_new(&s, o->listen, &server, ret_message)) < 0)
         return r;
+    nm_shuffle_jobs_share(s.jobs, nm_shuffle_share_of_node());
     if (fprintf(out, "{\"listening\": %u}\n", s.port) < 0 || fflush(out) != 0)
         return nm_fail(ret_message, -errno, "Can't write to standard output: %m");
     return nm_shuffle_control_run(&s, in, out);

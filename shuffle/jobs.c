@@ -13,7 +13,7 @@
 /* An entry of the tree, which compares entries by their first member. */
 struct known {
     struct nm_shuffle_job job;
-    uint64_t booked_usec; /* time until which the job's share is used */
+    struct nm_shuffle_share account;
 };
 
 struct nm_shuffle_jobs {
@@ -21,6 +21,7 @@ struct nm_shuffle_jobs {
     void *tree;
     unsigned n;
     uint64_t n_added;
+    struct nm_shuffle_shares shares;
 };
 
 static int compare(const void *a, const void *b)
@@ -55,6 +56,13 @@ struct nm_shuffle_jobs *nm_shuffle_jobs_free(struct nm_shuffle_jobs *jobs)
     pthread_mutex_destroy(&jobs->lock);
     free(jobs);
     return NULL;
+}
+
+void nm_shuffle_jobs_share(struct nm_shuffle_jobs *jobs, uint64_t percent)
+{
+    pthread_mutex_lock(&jobs->lock);
+    jobs->shares.percent = percent;
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 /* Overwrites an existing job in place: threads have copies, never pointers into the tree. */
@@ -144,7 +152,7 @@ int nm_shuffle_jobs_charge(struct nm_shuffle_jobs *jobs, const char *id, uint64_
     pthread_mutex_lock(&jobs->lock);
     known = find_locked(jobs, nm_bytes_of(id));
     if (known)
-        r = nm_shuffle_share_book(&known->booked_usec, work_usec, now_usec, ret_wait_usec);
+        r = nm_shuffle_share_book(&jobs->shares, &known->account, work_usec, now_usec, ret_wait_usec);
     pthread_mutex_unlock(&jobs->lock);
     return r;
 }

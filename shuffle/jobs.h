@@ -31,6 +31,9 @@ int nm_shuffle_jobs_new(struct nm_shuffle_jobs **ret);
 struct nm_shuffle_jobs *nm_shuffle_jobs_free(struct nm_shuffle_jobs *jobs);
 NM_DEFINE_CLEANUP(struct nm_shuffle_jobs *, nm_shuffle_jobs_free)
 
+/* Sets the percentage of one CPU that all jobs may use together (shuffle/share.h). Before, each job has
+ * NM_SHUFFLE_SHARE_PERCENT. */
+void nm_shuffle_jobs_share(struct nm_shuffle_jobs *jobs, uint64_t percent);
 /* Adds a job, or replaces the job with the same id. Returns -ENOSPC if there are too many jobs. */
 int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job);
 /* *ret_number: the number that the job had. Returns -ENOENT if no job has this id. */

@@ -24,7 +24,7 @@ struct known {
     uint8_t secret[NM_SPARK_SECRET_MAX];
     size_t secret_size;
     bool is_stored;
-    uint64_t booked_usec; /* time until which the application's share is used */
+    struct nm_shuffle_share account;
     void *executors;
     unsigned n_executors;
 };
@@ -35,6 +35,7 @@ struct nm_spark_applications {
     int state_fd;
     void *tree;
     struct nm_spark_counts count;
+    struct nm_shuffle_shares shares;
 };
 
 static int compare(const void *a, const void *b)
@@ -79,6 +80,13 @@ struct nm_spark_applications *nm_spark_applications_free(struct nm_spark_applica
     pthread_mutex_destroy(&a->lock);
     free(a);
     return NULL;
+}
+
+void nm_spark_applications_share(struct nm_spark_applications *a, uint64_t percent)
+{
+    pthread_mutex_lock(&a->lock);
+    a->shares.percent = percent;
+    pthread_mutex_unlock(&a->lock);
 }
 
 const struct nm_spark_local_dirs *nm_spark_applications_locals(const struct nm_spark_applications *a)
@@ -366,7 +374,7 @@ int nm_spark_applications_charge(struct nm_spark_applications *a, const char *id
     pthread_mutex_lock(&a->lock);
     known = find_locked(a, id);
     if (known)
-        r = nm_shuffle_share_book(&known->booked_usec, work_usec, now_usec, ret_wait_usec);
+        r = nm_shuffle_share_book(&a->shares, &known->account, work_usec, now_usec, ret_wait_usec);
     pthread_mutex_unlock(&a->lock);
     return r;
 }

@@ -30,6 +30,9 @@ struct nm_spark_applications *nm_spark_applications_free(struct nm_spark_applica
 NM_DEFINE_CLEANUP(struct nm_spark_applications *, nm_spark_applications_free)
 
 const struct nm_spark_local_dirs *nm_spark_applications_locals(const struct nm_spark_applications *a);
+/* Sets the percentage of one CPU that all applications may use together (shuffle/share.h). Before, each application has
+ * NM_SHUFFLE_SHARE_PERCENT. */
+void nm_spark_applications_share(struct nm_spark_applications *a, uint64_t percent);
 
 /* Adds an application with its stored executors, or replaces the user and the secret of the application with this id.
  * secret: may be empty. is_stored: registrations are stored. Returns -ENOSPC if there are too many applications,

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #include "shuffle/capabilities.h"
+#include "shuffle/share.h"
 #include "spark/control.h"
 #include "spark/server.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/option.h"
 
@@ -25,6 +27,12 @@ static const char help[] =
     "\n"
     "  --listen=ADDRESS:PORT    listen here; PORT alone: at all addresses (default 7337)\n"
     "  --max-connections=N      maximum, 1 to 8192 (default 4096); one user gets at most half\n"
+    "  --max-chunks=N           send at most N blocks at the same time (spark.shuffle.maxChunksBeingTransferred)\n"
+    "  --timeout=SECONDS        close a connection on which nothing is sent or received for this time, 1 to 86400\n"
+    "                           (spark.shuffle.io.connectionTimeout; default 240, or 60 if the client doesn't read)\n"
+    "  --backlog=N              connections that may wait to be accepted, 1 to 65535 (spark.shuffle.io.backLog,\n"
+    "                           default 512)\n"
+    "  --keep-alive             check whether idle clients are still there (spark.shuffle.io.enableTcpKeepAlive)\n"
     "  --authenticate           clients must know the secret of their application (spark.authenticate)\n"
     "  --crypto                 allow Spark's own handshake, with encryption (spark.network.crypto.enabled)\n"
     "  --crypto-version=N       its version, 1 or 2 (spark.network.crypto.authEngineVersion, default 1)\n"
@@ -41,6 +49,13 @@ static const struct nm_option table[] = {
     NM_OPTION_VALUE('\0', "listen", "ADDRESS:PORT", &nm_option_any, AT(listen)),
     NM_OPTION_VALUE('\0', "max-connections", "N",
                     NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 8192", 1, 8192), AT(max_connections)),
+    NM_OPTION_VALUE('\0', "max-chunks", "N",
+                    NM_OPTION_RANGE(nm_option_take_u64, "a whole number above 0", 1, INT64_MAX), AT(max_chunks)),
+    NM_OPTION_VALUE('\0', "timeout", "SECONDS",
+                    NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 86400", 1, 86400), AT(timeout_sec)),
+    NM_OPTION_VALUE('\0', "backlog", "N",
+                    NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 65535", 1, 65535), AT(backlog)),
+    NM_OPTION_FLAG('\0', "keep-alive", AT(keeps_alive)),
     NM_OPTION_FLAG('\0', "authenticate", AT(authenticates)),
     NM_OPTION_FLAG('\0', "crypto", AT(has_engine)),
     NM_OPTION_VALUE('\0', "crypto-version", "N", NM_OPTION_RANGE(nm_option_take_u32, "1 or 2", 1, 2),
@@ -92,10 +107,12 @@ static int open_state(const char *path, int *ret_fd, char **ret_message)
 
 static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **ret_message)
 {
+    const struct nm_spark_listen listen = {o->listen, o->backlog, o->keeps_alive};
     struct nm_spark_local_dirs locals = {};
     _cleanup_close_ int state = -EBADF;
     _cleanup_(service_done) struct nm_spark_service s = {
         .auth = {o->authenticates, o->has_engine, !o->refuses_sasl, o->must_encrypt, o->engine_version},
+        .limits = {o->max_chunks, o->timeout_sec * NM_USEC_PER_SEC},
     };
     _cleanup_(nm_spark_server_freep) struct nm_spark_server *server = NULL;
     int r;
@@ -106,8 +123,9 @@ static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **r
         (r = open_state(o->state, &state, ret_message)) < 0 ||
         (r = nm_spark_applications_new(&locals, state, &s.applications)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
-        (r = nm_spark_server_new(&s, o->listen, &server, ret_message)) < 0)
+        (r = nm_spark_server_new(&s, &listen, &server, ret_message)) < 0)
         return r;
+    nm_spark_applications_share(s.applications, nm_shuffle_share_of_node());
     if (fprintf(out, "{\"listening\": %u}\n", nm_spark_server_port(server)) < 0 || fflush(out) != 0)
         return nm_fail(ret_message, -errno, "Can't write to standard output: %m");
     return nm_spark_control_run(&s, in, out);

@@ -9,9 +9,11 @@
 
 struct nm_spark_options {
     const char *listen;
-    uint32_t max_connections;
+    uint32_t max_connections, backlog; /* backlog, timeout_sec, max_chunks: 0: the server's own */
+    uint32_t timeout_sec;
+    uint64_t max_chunks;
     const char *user;  /* NULL: keep the current user */
-    bool authenticates, has_engine, refuses_sasl, must_encrypt;
+    bool keeps_alive, authenticates, has_engine, refuses_sasl, must_encrypt;
     uint32_t engine_version;
     const char *state; /* directory for the registrations; NULL: they are not stored */
     char **dirs;       /* local directories, NULL-terminated, at least one directory */

@@ -20,6 +20,7 @@ struct connection {
     unsigned slot;
     bool is_answering; /* an answer is being sent, or waits for its share */
     bool is_closing;   /* the last answer is being sent */
+    bool has_answered; /* since the time for the next frame has begun */
     struct nm_spark_cipher *cipher;
     struct nm_spark_session session;
     struct nm_spark_sender sender;
@@ -78,14 +79,19 @@ static int encrypt(struct connection *c, struct nm_spark_cipher *cipher)
 /* Answers a frame. */
 static int answer(struct connection *c, struct nm_bytes frame)
 {
+    const struct nm_spark_limits *limits = &c->service->limits;
     const unsigned n_streams = c->session.streams.n;
-    struct nm_spark_answer a;
+    struct nm_spark_answer a = {.part.fd = -EBADF};
     int r = nm_spark_sender_pay(&c->sender, frame.size);
 
     if (r != 0)
         return r;
+    /* Threads that look at the same time may exceed the limit by their number, as in Spark. */
+    c->session.has_room = limits->chunks == 0 || atomic_load(&c->service->count.chunks) < limits->chunks;
     r = nm_spark_session_answer(&c->session, frame, &c->sender.out, &a);
     atomic_fetch_add(&c->service->count.streams, (uint_fast64_t)c->session.streams.n - n_streams);
+    if (r == -EBUSY)
+        atomic_fetch_add(&c->service->count.refused, 1);
     if (r < 0)
         return r;
     atomic_fetch_add(&c->service->count.blocks_failed, a.has_failed);
@@ -112,6 +118,10 @@ static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
         return r;
     }
     r = nm_spark_sender_flush(&c->sender, false);
+    if (r == 0 && c->has_answered) {
+        nm_spark_receiver_restart(&c->receiver);
+        c->has_answered = false;
+    }
     *ret_wait = r == 0 ? (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec} : c->sender.wait;
     return r < 0 ? r : NM_SHUFFLE_E_WAIT;
 }
@@ -129,6 +139,7 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
             r = nm_spark_sender_continue(&c->sender, end_usec);
             *ret_wait = c->sender.wait;
             c->is_answering = r != 0;
+            c->has_answered |= r == 0;
         } else if (nm_now_usec() > end_usec) {
             r = NM_SHUFFLE_E_TURN;
         } else {
@@ -168,7 +179,7 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
     c->service = s;
     c->turns = (struct nm_shuffle_turns){.loop = s->loop, .idle.fd = STEAL_FD(fd)}; /* the slot owns it from here on */
     c->slot = slot;
-    c->is_answering = c->is_closing = false;
+    c->is_answering = c->is_closing = c->has_answered = false;
     c->cipher = NULL;
     nm_spark_session_init(&c->session, s->applications, &s->auth);
     nm_spark_sender_init(&c->sender, s, c->turns.idle.fd, c->session.application.id);
@@ -181,6 +192,8 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
 /* A client that has closed its side does not get the rest of an answer. */
 void nm_spark_connection_ready(struct nm_shuffle_turns *t)
 {
+    if (t->idle.ready_events & EPOLLOUT)
+        nm_spark_receiver_restart(&of_turns(t)->receiver);
     if (t->idle.ready_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         nm_spark_connection_end(t, -ECONNRESET);
     else

@@ -11,13 +11,20 @@
 #include "util/clock.h"
 #include "util/macros.h"
 
-/* Time without a frame after which a connection ends. Clients close theirs after spark.network.timeout, 120 s. */
+/* Time without a frame after which a connection ends, if the operator has set no time. Clients close theirs after
+ * spark.network.timeout, 120 s. */
 #define IDLE_USEC (240 * NM_USEC_PER_SEC)
 /* Time for a frame that has begun, and the least bytes per second. */
 #define FRAME_USEC (20 * NM_USEC_PER_SEC)
 #define SLOWEST_BYTES_PER_SEC 65536u
 #define LARGE_FIRST_BYTES (64u << 10)
 #define WIRE_BYTES (16u << 10) /* encrypted bytes that are received at once */
+
+/* Returns the time for a frame that has begun, and for the first frame. */
+static uint64_t frame_usec(const struct nm_spark_receiver *r)
+{
+    return NM_MIN(r->service->limits.timeout_usec ?: FRAME_USEC, FRAME_USEC);
+}
 
 void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd)
 {
@@ -27,7 +34,7 @@ void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service
     r->cipher = NULL;
     r->plain = (struct nm_writer){};
     r->plain_used = 0;
-    r->deadline_usec = nm_now_usec() + FRAME_USEC; /* the first frame */
+    r->deadline_usec = nm_now_usec() + frame_usec(r); /* the first frame */
     r->skipped_bytes = 0;
     r->at = r->end = r->in_use = 0;
     r->large = NULL;
@@ -107,7 +114,7 @@ static ssize_t receive_in(struct nm_spark_receiver *r)
     if (n > 0)
         r->end += (size_t)n;
     if (n > 0 && was_empty)
-        r->deadline_usec = nm_now_usec() + FRAME_USEC;
+        r->deadline_usec = nm_now_usec() + frame_usec(r);
     return n;
 }
 
@@ -244,6 +251,13 @@ void nm_spark_receiver_next(struct nm_spark_receiver *r, uint64_t skipped_bytes)
     r->at += r->in_use;
     r->in_use = 0;
     r->skipped_bytes = skipped_bytes;
-    r->deadline_usec =
-        nm_now_usec() + (r->at < r->end || skipped_bytes > 0 || !r->is_known ? FRAME_USEC : IDLE_USEC);
+    nm_spark_receiver_restart(r);
+}
+
+void nm_spark_receiver_restart(struct nm_spark_receiver *r)
+{
+    const uint64_t idle_usec = r->service->limits.timeout_usec ?: IDLE_USEC;
+    const bool has_begun = r->at < r->end || r->plain_used < r->plain.size || r->skipped_bytes > 0;
+
+    r->deadline_usec = nm_now_usec() + (has_begun || !r->is_known ? frame_usec(r) : idle_usec);
 }

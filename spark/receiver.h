@@ -36,3 +36,5 @@ int nm_spark_receiver_frame(struct nm_spark_receiver *r, struct nm_bytes *ret);
 int nm_spark_receiver_encrypt(struct nm_spark_receiver *r, struct nm_spark_cipher *cipher);
 /* Removes the frame, and begins to wait for the next one. */
 void nm_spark_receiver_next(struct nm_spark_receiver *r, uint64_t skipped_bytes);
+/* The time for the next frame begins again, because the client has just got a part of an answer. */
+void nm_spark_receiver_restart(struct nm_spark_receiver *r);

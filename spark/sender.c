@@ -21,7 +21,7 @@
 /* Bytes of a file that are paid and sent at once. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
 /* The server closes a connection if its client reads fewer bytes per second than this on average, or reads nothing for
- * GRACE_USEC. Other clients need the slot of the connection. */
+ * GRACE_USEC or the time that the operator has set. Other clients need the slot of the connection. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* Collected bytes that are sent, and the largest part that is copied to them. */
@@ -35,10 +35,17 @@ void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *se
     *s = (struct nm_spark_sender){.service = service, .fd = fd, .app = app, .part.fd = -EBADF};
 }
 
+static uint64_t grace_usec(const struct nm_spark_sender *s)
+{
+    return s->service->limits.timeout_usec ?: GRACE_USEC;
+}
+
 static void end_part(struct nm_spark_sender *s, bool is_whole)
 {
-    if (s->has_part)
+    if (s->has_part) {
         atomic_fetch_add(is_whole ? &s->service->count.blocks_ok : &s->service->count.blocks_failed, 1);
+        atomic_fetch_sub(&s->service->count.chunks, 1);
+    }
     s->has_part = false;
     s->part.fd = nm_close(s->part.fd);
 }
@@ -102,7 +109,7 @@ static int wait_for_client(struct nm_spark_sender *s)
 
 static void note_sent(struct nm_spark_sender *s)
 {
-    s->stalled_usec = nm_now_usec() + GRACE_USEC;
+    s->stalled_usec = nm_now_usec() + grace_usec(s);
 }
 
 /* Sends bytes, and removes them when all are sent. Their memory is kept, because it is soon used again. */
@@ -171,9 +178,10 @@ void nm_spark_sender_begin(struct nm_spark_sender *s, const struct nm_spark_part
     }
     s->part = *part;
     s->has_part = true;
+    atomic_fetch_add(&s->service->count.chunks, 1);
     s->at = s->paid_to = part->start;
     s->part_deadline_usec =
-        nm_add_u64(nm_now_usec() + GRACE_USEC, part->bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+        nm_add_u64(nm_now_usec() + grace_usec(s), part->bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
 }
 
 /* Notes the result of reading or sending a part of the file. */

@@ -27,11 +27,12 @@ static const struct nm_shuffle_acceptor_ops ops = {
     .end = nm_spark_connection_end,
 };
 
-int nm_spark_server_new(struct nm_spark_service *s, const char *address, struct nm_spark_server **ret,
+int nm_spark_server_new(struct nm_spark_service *s, const struct nm_spark_listen *listen, struct nm_spark_server **ret,
                         char **ret_message)
 {
     const struct nm_shuffle_acceptor_params params = {
-        .address = address, .connections = s->connections, .ops = &ops, .userdata = s};
+        .address = listen->address, .backlog = (int)listen->backlog, .keeps_alive = listen->keeps_alive,
+        .connections = s->connections, .ops = &ops, .userdata = s};
     _cleanup_(nm_spark_server_freep) struct nm_spark_server *server = calloc(1, sizeof *server);
     int r;
 

@@ -22,6 +22,13 @@ struct nm_spark_counters {
     atomic_uint_fast64_t connections, refused, slow;
     atomic_uint_fast64_t blocks_ok, blocks_failed, sent_bytes;
     atomic_uint_fast64_t streams; /* open now */
+    atomic_uint_fast64_t chunks;  /* blocks that are being sent now */
+};
+
+/* Limits that an operator may set. 0: the server's own. */
+struct nm_spark_limits {
+    uint64_t chunks;       /* blocks that are sent at the same time, at all connections; 0: any number */
+    uint64_t timeout_usec; /* a connection on which nothing is sent or received for this time is closed */
 };
 
 struct nm_spark_service {
@@ -29,6 +36,7 @@ struct nm_spark_service {
     struct nm_spark_auth_settings auth;
     struct nm_shuffle_connections *connections;
     const struct nm_shuffle_loop *loop;
+    struct nm_spark_limits limits;
     atomic_uint_fast64_t received_bytes;
     struct nm_spark_counters count;
 };

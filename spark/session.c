@@ -23,7 +23,7 @@ struct turn {
 void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications,
                            const struct nm_spark_auth_settings *settings)
 {
-    *s = (struct nm_spark_session){.applications = applications};
+    *s = (struct nm_spark_session){.applications = applications, .has_room = true};
     nm_spark_auth_init(&s->auth, settings);
 }
 
@@ -120,7 +120,11 @@ static int send_block(struct turn *t, const struct nm_spark_request *q)
 static int answer_chunk(struct turn *t)
 {
     struct nm_spark_request q;
-    int r = nm_spark_streams_take(&t->session->streams, t->frame.id, t->frame.chunk, &q);
+    int r;
+
+    if (!t->session->has_room)
+        return -EBUSY;
+    r = nm_spark_streams_take(&t->session->streams, t->frame.id, t->frame.chunk, &q);
 
     if (r == -ENOENT)
         return miss(t, "Stream not found: it has ended, or belongs to another connection");

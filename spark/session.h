@@ -23,6 +23,7 @@ struct nm_spark_session {
     struct nm_spark_application application; /* id is empty before the first message */
     struct nm_spark_streams streams;
     struct nm_spark_open_dirs *open_dirs; /* for blocks of the following frames; or NULL */
+    bool has_room; /* for another block; false: a request for a block closes the connection */
 };
 
 void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications,

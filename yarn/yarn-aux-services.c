@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Shows nm-shuffle and nm-spark-shuffle in the status and in the metrics. */
+/* Shows nm-shuffle and nm-spark-shuffle in the status and in the metrics, and services that are written in Java in the
+ * metrics: aux-host.c shows their process in the status. */
 
 #include "yarn/yarn-state.h"
 
 #include "util/utf8.h"
+#include "yarn/launch/aux-host.h"
 #include "yarn/launch/aux-server.h"
 
 #define MOST 2u
@@ -87,55 +89,87 @@ json_t *nm_yarn_aux_services_show(const struct nm_yarn *y)
 
 #define AT(member) offsetof(struct service, member)
 
+enum which { ALL, NATIVE, SPARK }; /* NATIVE: those that are not written in Java */
+
 static const struct family {
     const char *name, *help;
     enum nm_metric_type type;
     size_t offset;
-    bool is_of_spark; /* only Spark's service has it */
+    enum which which; /* the services that have it */
 } families[] = {
-    {"nm_aux_service_up", "Whether the process of the auxiliary service is listening.", NM_METRIC_GAUGE, AT(up),
-     false},
+    {"nm_aux_service_up", "Whether the process of the auxiliary service is listening.", NM_METRIC_GAUGE, AT(up), ALL},
     {"nm_aux_service_restarts_total", "Ends of the service's process, after each of which it is started again.",
-     NM_METRIC_COUNTER, AT(state.restarts), false},
-    {"nm_aux_service_applications", "Applications whose files the service serves.", NM_METRIC_GAUGE,
-     AT(applications), false},
-    {"nm_aux_service_connections", "Open connections of clients.", NM_METRIC_GAUGE, AT(figures.connections),
-     false},
+     NM_METRIC_COUNTER, AT(state.restarts), ALL},
+    {"nm_aux_service_applications", "Applications that the service knows.", NM_METRIC_GAUGE, AT(applications), ALL},
+    {"nm_aux_service_connections", "Open connections of clients.", NM_METRIC_GAUGE, AT(figures.connections), NATIVE},
     {"nm_aux_service_refused_connections_total", "Connections that were refused, because a limit was reached.",
-     NM_METRIC_COUNTER, AT(figures.refused), false},
+     NM_METRIC_COUNTER, AT(figures.refused), NATIVE},
     {"nm_aux_service_blocks_sent_total", "Map outputs, or blocks of Spark, that were sent.", NM_METRIC_COUNTER,
-     AT(figures.outputs_ok), false},
+     AT(figures.outputs_ok), NATIVE},
     {"nm_aux_service_blocks_failed_total", "Map outputs, or blocks of Spark, that could not be sent.",
-     NM_METRIC_COUNTER, AT(figures.outputs_failed), false},
+     NM_METRIC_COUNTER, AT(figures.outputs_failed), NATIVE},
     {"nm_aux_service_sent_bytes_total", "Bytes that were sent to clients.", NM_METRIC_COUNTER, AT(figures.sent_bytes),
-     false},
+     NATIVE},
     {"nm_spark_shuffle_executors", "Executors that are registered with Spark's auxiliary service.", NM_METRIC_GAUGE,
-     AT(figures.executors), true},
+     AT(figures.executors), SPARK},
     {"nm_spark_shuffle_streams", "Streams that clients of Spark's auxiliary service have opened and not used up.",
-     NM_METRIC_GAUGE, AT(figures.streams), true},
+     NM_METRIC_GAUGE, AT(figures.streams), SPARK},
     {"nm_spark_shuffle_slow_readers_total", "Clients that were disconnected because they read too slowly.",
-     NM_METRIC_COUNTER, AT(figures.slow), true},
+     NM_METRIC_COUNTER, AT(figures.slow), SPARK},
 };
 
-static double value_of(const struct family *f, const struct service *s)
+static void write_sample(const struct family *f, const struct service *s, const struct nm_metric_writer *w)
 {
-    return (double)*(const uint64_t *)((const char *)s + f->offset);
+    const double value = (double)*(const uint64_t *)((const char *)s + f->offset);
+
+    w->sample(w->to, f->name, &(struct nm_metric_label){"service", s->name}, value);
+}
+
+/* Writes the samples of services that are written in Java. They have one process. */
+static void write_hosted(const struct family *f, const struct nm_yarn_aux_host *h, const struct nm_metric_writer *w)
+{
+    struct nm_yarn_aux_host_figures figures;
+    struct nm_bytes metadata;
+
+    nm_yarn_aux_host_get_figures(h, &figures);
+    for (size_t i = 0; i < nm_yarn_aux_host_count(h); i++) {
+        struct service s = {
+            .applications = figures.applications, .up = figures.is_running, .state.restarts = figures.restarts};
+
+        (void)nm_yarn_aux_host_metadata(h, i, &s.name, &metadata);
+        write_sample(f, &s, w);
+    }
+}
+
+static void write_memory(const struct nm_yarn_aux_host *h, const struct nm_metric_writer *w)
+{
+    static const char name[] = "nm_aux_host_memory_bytes";
+    struct nm_yarn_aux_host_figures figures;
+
+    nm_yarn_aux_host_get_figures(h, &figures);
+    w->family(w->to, name, NM_METRIC_GAUGE, "Resident memory of the process of auxiliary services in Java.");
+    w->sample(w->to, name, NULL, (double)figures.memory_bytes);
 }
 
 void nm_yarn_aux_services_write_metrics(const struct nm_yarn *y, const struct nm_metric_writer *w)
 {
+    const struct nm_yarn_aux_host *host = y->services->aux_host;
     struct service all[MOST];
     const size_t n = list(y, all);
     const bool has_spark = n > 0 && all[n - 1].is_spark;
 
-    for (size_t i = 0; n > 0 && i < NM_ARRAY_SIZE(families); i++) {
+    for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++) {
         const struct family *f = &families[i];
 
-        if (f->is_of_spark && !has_spark)
+        if (f->which == SPARK ? !has_spark : n == 0 && (f->which == NATIVE || !host))
             continue;
         w->family(w->to, f->name, f->type, f->help);
         for (size_t k = 0; k < n; k++)
-            if (all[k].is_spark || !f->is_of_spark)
-                w->sample(w->to, f->name, &(struct nm_metric_label){"service", all[k].name}, value_of(f, &all[k]));
+            if (all[k].is_spark || f->which != SPARK)
+                write_sample(f, &all[k], w);
+        if (f->which == ALL && host)
+            write_hosted(f, host, w);
     }
+    if (host)
+        write_memory(host, w);
 }

@@ -2,9 +2,9 @@
 
 /*
  * The cgroups and CPU weights of nmd's helper processes, which serve other hosts: nm-shuffle, nm-spark-shuffle, and the
- * process for auxiliary services that are written in Java. In
- * the cgroup of nmd.service, a helper would have the weight of nmd. Since system.slice and the containers' slice have
- * equal weights, the helper could take half of the node's CPU from all containers together.
+ * process for auxiliary services that are written in Java. In the cgroup of nmd.service, a helper would have the weight
+ * of nmd. Since system.slice and the containers' slice have equal weights, the helper could take half of the node's CPU
+ * from all containers together.
  *
  * The helper's cgroup is beside the slice and not in the slice, because the slice's memory.max is promised to
  * guaranteed containers. The helper's memory must not count against memory.max: the page cache that the kernel holds

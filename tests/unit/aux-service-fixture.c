@@ -34,7 +34,7 @@ struct nm_yarn_settings *aux_service_settings(const struct fixture *w, const cha
 {
     struct nm_yarn_settings *s;
     struct nm_yarn_conf *c;
-    char text[800];
+    char text[1600];
 
     (void)snprintf(text, sizeof text, "<configuration>" PROPERTY("yarn.nodemanager.local-dirs", "%s,/no/such")
                    "%s</configuration>", w->root, properties);

@@ -53,7 +53,8 @@ yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-
 	%D%/test-yarn-rest %D%/test-yarn-web
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
-	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
+	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-share %D%/test-shuffle-slots \
+	%D%/test-shuffle-work
 spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
 	%D%/test-spark-control %D%/test-spark-frame %D%/test-spark-message \
 	%D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams

@@ -30,6 +30,7 @@
 static struct spark_fixture fixture;
 static struct nm_spark_service service;
 static struct nm_spark_server *server;
+static const struct nm_spark_listen listen_here = {.address = "127.0.0.1:0", .backlog = 16, .keeps_alive = true};
 static struct nm_writer message;
 static unsigned n_open;
 
@@ -45,7 +46,7 @@ static int set_up(void **state)
     assert_int_equal(nm_spark_applications_add(service.applications, &fixture.application, (struct nm_bytes){}, true),
                      0);
     assert_int_equal(nm_shuffle_connections_new(16, &service.connections), 0);
-    assert_int_equal(nm_spark_server_new(&service, "127.0.0.1:0", &server, NULL), 0);
+    assert_int_equal(nm_spark_server_new(&service, &listen_here, &server, NULL), 0);
     return 0;
 }
 
@@ -449,6 +450,69 @@ static void test_one_host_has_a_part_of_the_connections(void **state)
         nm_close(fds[i]);
 }
 
+static void wait_for_count(atomic_uint_fast64_t *count, uint64_t value)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (atomic_load(count) != value) {
+        assert_true(nm_now_usec() < deadline_usec);
+        usleep(1000);
+    }
+}
+
+/* Closing is what makes a client try again (spark.shuffle.maxChunksBeingTransferred). */
+static void test_blocks_beyond_the_limit_close_their_connection(void **state)
+{
+    int first, second, fd;
+
+    (void)state;
+    service.limits.chunks = 2;
+    first = begin_large_block();
+    second = begin_large_block();
+    assert_int_equal(atomic_load(&service.count.chunks), 2);
+    fd = dial();
+    register_executor(fd); /* only blocks count */
+    request_chunks(fd, open_blocks(fd, 1), 0, 1);
+    assert_true(has_closed(fd));
+    nm_close(fd);
+    assert_int_equal(atomic_load(&service.count.refused), 1);
+    nm_close(first);
+    wait_for_count(&service.count.chunks, 1);
+    fd = begin_large_block();
+    nm_close(fd);
+    nm_close(second);
+    assert_true(all_have_ended());
+    assert_int_equal(atomic_load(&service.count.chunks), 0);
+}
+
+#define TIMEOUT_USEC (2 * NM_USEC_PER_SEC)
+
+/* spark.shuffle.io.connectionTimeout: an idle connection, and one whose client does not read. */
+static void test_silent_connections_are_closed_after_the_timeout(void **state)
+{
+    uint64_t begun_usec;
+    int idle, busy, stuck;
+
+    (void)state;
+    service.limits.timeout_usec = TIMEOUT_USEC;
+    idle = dial();
+    busy = dial();
+    register_executor(idle);
+    begun_usec = nm_now_usec();
+    stuck = begin_large_block();
+    for (unsigned i = 0; i < 6; i++) {
+        register_executor(busy);
+        usleep(TIMEOUT_USEC / 5);
+    }
+    assert_true(has_closed(idle));
+    assert_true(nm_now_usec() - begun_usec >= TIMEOUT_USEC);
+    register_executor(busy);
+    wait_for_count(&service.count.slow, 1); /* at first the kernel may still take bytes that the client doesn't read */
+    assert_cut_off(stuck);
+    nm_close(idle);
+    nm_close(busy);
+}
+
 static void test_an_application_that_ends_loses_its_connections(void **state)
 {
     int fd = begin_large_block();
@@ -482,6 +546,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_invalid_frames_end_the_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uploads_are_discarded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_host_has_a_part_of_the_connections, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_blocks_beyond_the_limit_close_their_connection, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_silent_connections_are_closed_after_the_timeout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_application_that_ends_loses_its_connections, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_server_stops_with_open_connections, set_up, tear_down),
     };

@@ -35,7 +35,7 @@ struct fixture {
     struct nm_yarn_aux_host *host;
 };
 
-static char last_event[900];
+static char last_event[900], all_events[4000];
 
 static void on_reported(int level, const char *sentence)
 {
@@ -47,6 +47,7 @@ static void on_event(int level, const char *sentence, void *userdata)
 {
     (void)level, (void)userdata;
     (void)snprintf(last_event, sizeof last_event, "%s", sentence);
+    (void)strncat(all_events, sentence, sizeof all_events - 1 - strlen(all_events));
 }
 
 nm_printf(4, 5) static void write_file(const struct fixture *w, const char *name, mode_t mode, const char *format, ...)
@@ -347,7 +348,7 @@ static void test_services_get_containers_and_applications(void **state)
     assert_true(nm_bytes_equal(metadata, (struct nm_bytes){(const uint8_t *)"\0\0\x35\x0a", 4}));
     assert_false(nm_yarn_aux_host_metadata(w->host, 1, &name, &metadata));
     begin(w);
-    begin(w); /* the same again */
+    begin(w); /* again, as for another container with the same data */
     nm_yarn_aux_host_add_data(w->host, APPLICATION, "alice", "vendor", (struct nm_bytes){});
     nm_yarn_aux_host_end_container(w->host, CONTAINER);
     nm_yarn_aux_host_end_container(w->host, CONTAINER);
@@ -358,6 +359,8 @@ static void test_services_get_containers_and_applications(void **state)
     assert_string_equal(contents(w, "out/lines"),
                         "{\"container_init\":{\"container\":\"" CONTAINER "\",\"user\":\"alice\",\"memory_mb\":512,"
                         "\"vcores\":2,\"master\":true}}\n"
+                        "{\"application_init\":{\"application\":\"" APPLICATION "\",\"user\":\"alice\",\"service\":"
+                        "\"tez_shuffle\",\"data\":\"6b6579\"}}\n"
                         "{\"application_init\":{\"application\":\"" APPLICATION "\",\"user\":\"alice\",\"service\":"
                         "\"tez_shuffle\",\"data\":\"6b6579\"}}\n"
                         "{\"application_init\":{\"application\":\"" APPLICATION "\",\"user\":\"alice\",\"service\":"
@@ -409,6 +412,8 @@ static void test_a_killed_process_is_restarted_with_everything(void **state)
     assert_string_equal(json_string_value(json_object_get(shown, "state")), "running");
     assert_int_equal(json_integer_value(json_object_get(shown, "applications")), 2);
     assert_true(json_integer_value(json_object_get(shown, "memory_bytes")) > 0);
+    assert_int_equal(json_integer_value(json_object_get(shown, "memory_max_bytes")), 0); /* without cgroups */
+    assert_int_equal(json_integer_value(json_object_get(shown, "heap_max_bytes")), 64 << 20);
     pid = (pid_t)json_integer_value(json_object_get(shown, "pid"));
     json_decref(shown);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -479,6 +484,7 @@ static void test_a_port_in_use_is_tried_again(void **state)
 
     write_script(w, "busy");
     start_host(w);
+    assert_non_null(strstr(all_events, "can't be started yet: Address already in use; nmd tries again"));
     assert_int_equal(count(contents(w, "out/pids"), "\n"), 2);
 }
 

@@ -208,6 +208,46 @@ static void test_properties_of_the_site_are_obeyed(void **state)
     assert_int_equal(w->settings->spark.port, 7337); /* without the service, its file is not read */
 }
 
+#define TIMEOUT "spark.shuffle.io.connectionTimeout"
+
+static void test_limits_of_the_site_are_obeyed(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t sec; /* 0: refused */
+    } times[] = {{"300", 300}, {"5s", 5}, {"1500ms", 1}, {"2min", 120}, {"2m", 120}, {"1h", 3600}, {"1d", 86400},
+                 {"1000000us", 1}, {"500ms", 0}, {"0", 0}, {"2d", 0}, {"-1", 0}, {"1ns", 0}, {"1.5s", 0}, {"", 0}};
+    struct fixture *w = *state;
+    char text[400];
+
+    write_file(w, "yarn-site.xml", TWO_KINDS);
+    load_well(w);
+    assert_int_equal(w->settings->spark.max_chunks, INT64_MAX);
+    assert_int_equal(w->settings->spark.timeout_usec, 120000000);
+    assert_true(w->settings->spark.must_start && !w->settings->spark.keeps_alive);
+    write_file(w, "spark-shuffle-site.xml", PROPERTY("spark.shuffle.maxChunksBeingTransferred", "100")
+               PROPERTY("spark.network.timeout", "10min") PROPERTY("spark.shuffle.io.backLog", "9")
+               PROPERTY("spark.shuffle.io.enableTcpKeepAlive", "true")
+               PROPERTY("spark.yarn.shuffle.stopOnFailure", "false"));
+    load_well(w);
+    assert_string_equal(w->warnings, "");
+    assert_int_equal(w->settings->spark.max_chunks, 100);
+    assert_int_equal(w->settings->spark.timeout_usec, 600000000);
+    assert_int_equal(w->settings->spark.backlog, 9);
+    assert_true(w->settings->spark.keeps_alive && !w->settings->spark.must_start);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(times); i++) {
+        (void)snprintf(text, sizeof text, PROPERTY(TIMEOUT, "%s"), times[i].text);
+        write_file(w, "spark-shuffle-site.xml", text);
+        if (times[i].sec > 0) {
+            load_well(w);
+            assert_int_equal(w->settings->spark.timeout_usec / 1000000, times[i].sec);
+        } else {
+            assert_true(load(w) < 0);
+            assert_contains(w->message, "must be seconds from 1 to 86400, or a time such as 2min");
+        }
+    }
+}
+
 static void test_the_first_site_in_the_class_path_is_used(void **state)
 {
     struct fixture *w = *state;
@@ -259,8 +299,8 @@ static void test_a_site_that_cannot_be_read_is_refused(void **state)
 /* ---- properties without effect -------------------------------------------------------------- */
 
 #define IDLE \
-    PROPERTY("spark.shuffle.io.serverThreads", "8") PROPERTY("spark.shuffle.io.backLog", "9") \
-    PROPERTY("spark.shuffle.maxChunksBeingTransferred", "100") PROPERTY("spark.shuffle.service.db.backend", "ROCKSDB") \
+    PROPERTY("spark.shuffle.io.serverThreads", "8") PROPERTY("spark.shuffle.io.sendBuffer", "9") \
+    PROPERTY("spark.shuffle.service.db.backend", "ROCKSDB") \
     PROPERTY("spark.shuffle.service.index.cache.size", "1g") \
     PROPERTY("spark.yarn.shuffle.service.logs.namespace", "x") \
     PROPERTY("spark.shuffle.push.server.mergedIndexCacheSize", "1m")
@@ -270,7 +310,7 @@ static void test_properties_without_effect_are_named(void **state)
 {
     static const char *const parts[] = {
         "no effect, because nm-spark-shuffle has its own threads",
-        "/spark-shuffle-site.xml), spark.shuffle.io.serverThreads (", "spark.shuffle.maxChunksBeingTransferred (",
+        "/spark-shuffle-site.xml), spark.shuffle.io.serverThreads (", "spark.shuffle.io.sendBuffer (",
         "no effect, because nm-spark-shuffle always stores", "no effect, because nm-spark-shuffle keeps no indexes",
         "no effect, because messages about nm-spark-shuffle are in the log of nmd: "
         "spark.yarn.shuffle.service.logs.namespace",
@@ -284,14 +324,10 @@ static void test_properties_without_effect_are_named(void **state)
     assert_int_equal(w->n_warnings, 5); /* one for each reason */
     for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++)
         assert_contains(w->warnings, parts[i]);
-    write_file(w, "spark-shuffle-site.xml", MERGER PROPERTY("spark.yarn.shuffle.stopOnFailure", "false"));
+    write_file(w, "spark-shuffle-site.xml", MERGER);
     load_well(w);
-    assert_int_equal(w->n_warnings, 2);
-    assert_contains(w->warnings, "nmd doesn't start if nm-spark-shuffle can't start");
+    assert_int_equal(w->n_warnings, 1);
     assert_contains(w->warnings, "mergedShuffleFileManagerImpl = 'x.Merger': nm-spark-shuffle doesn't merge blocks");
-    write_file(w, "spark-shuffle-site.xml", PROPERTY("spark.yarn.shuffle.stopOnFailure", "true"));
-    load_well(w);
-    assert_int_equal(w->n_warnings, 0);
     write_file(w, "yarn-site.xml", LIST("mapreduce_shuffle") IDLE);
     load_well(w);
     assert_int_equal(w->n_warnings, 0); /* the properties may be those of jobs */
@@ -338,7 +374,7 @@ static void test_the_report_of_a_migration_has_the_site(void **state)
         const struct nm_migrate_entry *e = &r.entries[i];
         const bool is_different = e->group == NM_MIGRATE_DIFFERS;
 
-        has_idle |= is_different && e->name && nm_streq(e->name, "spark.shuffle.io.backLog") &&
+        has_idle |= is_different && e->name && nm_streq(e->name, "spark.shuffle.io.sendBuffer") &&
                     strstr(e->sentence, "No effect, because nm-spark-shuffle has its own");
         has_unused |= is_different && !e->name && strstr(e->sentence, "from this file: x.y");
         has_port |= e->group == NM_MIGRATE_SAME && e->name && nm_streq(e->name, "spark.shuffle.service.port") &&
@@ -354,6 +390,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_class_decides_what_a_service_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_services_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_properties_of_the_site_are_obeyed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_of_the_site_are_obeyed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_first_site_in_the_class_path_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_site_that_cannot_be_read_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_properties_without_effect_are_named, set_up, tear_down),

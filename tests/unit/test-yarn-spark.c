@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -180,6 +182,90 @@ static void test_the_state_of_the_process_is_reported(void **state)
     assert_int_equal(nm_yarn_spark_count(w->spark), 0);
 }
 
+/* Returns whether the process was started with this option. */
+static bool has_option(const char *option)
+{
+    char path[40], text[4096];
+    size_t size = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)find_child());
+    assert_int_equal(nm_read_file_at(AT_FDCWD, path, text, sizeof text, &size), 0);
+    return memmem(text, size, option, strlen(option) + 1);
+}
+
+static void use_properties(struct fixture *w, const char *properties)
+{
+    w->spark = nm_yarn_spark_free(w->spark);
+    nm_yarn_settings_free(w->settings);
+    w->settings = aux_service_settings(w, properties);
+}
+
+#define SERVICE PROPERTY("yarn.nodemanager.aux-services", "spark_shuffle")
+
+static void test_limits_are_passed_on(void **state)
+{
+    static const char *const all[] = {"--max-chunks=7", "--timeout=600", "--backlog=99", "--keep-alive"};
+    struct fixture *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++)
+        assert_false(has_option(all[i]));
+    assert_false(has_option("--timeout=120"));
+    use_properties(w, SERVICE PROPERTY("spark.shuffle.service.port", "0") PROPERTY("spark.network.timeout", "10min")
+                   PROPERTY("spark.shuffle.maxChunksBeingTransferred", "7") PROPERTY("spark.shuffle.io.backLog", "99")
+                   PROPERTY("spark.shuffle.io.enableTcpKeepAlive", "true"));
+    start_service(w);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++)
+        assert_true(has_option(all[i]));
+}
+
+/* Occupies a port. Returns the socket. */
+static int occupy(uint16_t *ret_port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* spark.yarn.shuffle.stopOnFailure */
+static void test_a_port_in_use_may_stop_the_service_alone(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_yarn_aux_state t;
+    char properties[600], *message = NULL;
+    uint16_t port;
+    int fd = occupy(&port);
+
+    (void)snprintf(properties, sizeof properties, SERVICE PROPERTY("spark.shuffle.service.port", "%u"), port);
+    use_properties(w, properties);
+    assert_int_equal(nm_yarn_spark_check(w->settings, "./nm-spark-shuffle", false, &message), -EADDRINUSE);
+    free(STEAL_PTR(message));
+    assert_int_equal(try_program(w, "./nm-spark-shuffle", &message), -EADDRINUSE);
+    assert_non_null(strstr(message, "nm-spark-shuffle doesn't listen: "));
+    free(message);
+    assert_null(w->spark);
+    strcat(properties, PROPERTY("spark.yarn.shuffle.stopOnFailure", "false"));
+    use_properties(w, properties);
+    assert_int_equal(nm_yarn_spark_check(w->settings, "./nm-spark-shuffle", false, NULL), 0);
+    start_service(w);
+    assert_non_null(strstr(last_message, "; nmd continues without it, and starts it again"));
+    nm_yarn_spark_get_state(w->spark, &t);
+    assert_false(t.is_up);
+    assert_int_equal(t.restarts, 1);
+    assert_non_null(strstr(t.trouble, "doesn't listen"));
+    assert_int_equal(add(w, "ab"), 0); /* containers start nevertheless */
+    nm_close(fd);
+    RUN_UNTIL(w, (nm_yarn_spark_get_state(w->spark, &t), t.is_up));
+    assert_int_equal(t.port, port);
+    assert_int_equal(nm_yarn_spark_count(w->spark), 1);
+}
+
 /* ---- calls that fail --------------------------------------------------------------------------- */
 
 static void start_with_failures(void *userdata)
@@ -270,6 +356,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_invalid_data_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_end_of_an_application_removes_its_executors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_state_of_the_process_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_are_passed_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_port_in_use_may_stop_the_service_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_failed_start_loses_no_application, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_accepted_applications_are_known_whatever_call_fails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_program_is_reported, set_up, tear_down),

@@ -451,6 +451,25 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Version of Spark's own handshake. It is not negotiated: applications must have the same value."},
     {SPARK "network.sasl.serverAlwaysEncrypt", NM_YARN_BOOL, FIELD(spark.must_encrypt), "false", .unlisted = true,
      .meaning = "Clients of Spark's service that use SASL must encrypt their connections."},
+    {SPARK "shuffle.maxChunksBeingTransferred", NM_YARN_NUMBER, FIELD(spark.max_chunks), "9223372036854775807",
+     RANGE(1, INT64_MAX), .unlisted = true,
+     .meaning = "Number of blocks that Spark's service sends at the same time. A client that asks for another block "
+                "loses its connection, and tries again."},
+    {SPARK "network.timeout", NM_YARN_SPARK_TIME, FIELD(spark.network_timeout_usec), "120s",
+     RANGE(1000, 24 * HOUR_MSEC), .unlisted = true,
+     .meaning = "Default of spark.shuffle.io.connectionTimeout."},
+    {SPARK "shuffle.io.connectionTimeout", NM_YARN_SPARK_TIME, FIELD(spark.timeout_usec), "${spark.network.timeout}",
+     RANGE(1000, 24 * HOUR_MSEC), .unlisted = true,
+     .meaning = "Spark's service closes a connection on which nothing is sent or received for this time. If neither "
+                "this property nor spark.network.timeout is set: 240 s without a request, or 60 s in which the client "
+                "doesn't read."},
+    {SPARK "shuffle.io.backLog", NM_YARN_NUMBER, FIELD(spark.backlog), "-1", RANGE(-1, 65535), .unlisted = true,
+     .meaning = "Number of connections that may wait until Spark's service accepts them. -1 or 0: 512."},
+    {SPARK "shuffle.io.enableTcpKeepAlive", NM_YARN_BOOL, FIELD(spark.keeps_alive), "false", .unlisted = true,
+     .meaning = "The kernel checks whether the clients of idle connections of Spark's service are still there."},
+    {SPARK "yarn.shuffle.stopOnFailure", NM_YARN_BOOL, FIELD(spark.must_start), "true", .unlisted = true,
+     .meaning = "true: nmd doesn't start if Spark's service can't listen. false: nmd starts, and starts the service "
+                "again until it can."},
     {SPARK "yarn.shuffle.service.metrics.namespace", NM_YARN_TEXT, FIELD(spark.bean), "sparkShuffleService",
      .unlisted = true, .meaning = "Name of the bean at /jmx that has the figures of Spark's auxiliary service."},
     {"mapreduce.shuffle.manage.os.cache", NM_YARN_BOOL, FIELD(shuffle_drops_cache), "true", .unlisted = true,

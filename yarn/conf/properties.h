@@ -19,6 +19,7 @@ enum nm_yarn_type {
     NM_YARN_BOOL,     /* the field is a bool */
     NM_YARN_NUMBER,   /* the field is an int64_t */
     NM_YARN_MSEC,     /* uint64_t, microseconds; in a file: milliseconds, or with the unit ns, us, ms, s, m, h or d */
+    NM_YARN_SPARK_TIME, /* uint64_t, microseconds; in a file: seconds, or with the unit us, ms, s, m, min, h or d */
     NM_YARN_HOST,     /* the field is a char * */
     NM_YARN_ADDRESS,  /* the field is a struct nm_yarn_address */
     NM_YARN_SHARE,    /* the field is a double */
@@ -197,7 +198,9 @@ struct nm_yarn_settings {
         char *name; /* the service's name; NULL: the node doesn't have it (native-services.h) */
         char *bean; /* the name of its bean at /jmx */
         int64_t port, crypto_version;
-        bool authenticates, has_crypto, falls_back, must_encrypt;
+        int64_t max_chunks, backlog; /* backlog <= 0: that of nm-spark-shuffle */
+        uint64_t network_timeout_usec, timeout_usec;
+        bool authenticates, has_crypto, falls_back, must_encrypt, keeps_alive, must_start;
     } spark; /* the auxiliary service of Spark */
     bool has_shuffle; /* the auxiliary service mapreduce_shuffle (native-services.h) */
     struct nm_yarn_aux_settings {

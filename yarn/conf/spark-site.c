@@ -19,10 +19,10 @@ static const struct idle {
     const char *why;
     const char *const *names;
 } idle[] = {
-    {"nm-spark-shuffle has its own threads, buffers, time limits and limits of connections and memory",
+    {"nm-spark-shuffle has its own threads and buffers, and its own limits of connections and memory",
      (const char *const[]){SPARK "shuffle.io.", SPARK "shuffle.sasl.timeout", SPARK "shuffle.server.",
-                           SPARK "shuffle.maxChunksBeingTransferred", SPARK "network.timeout", SPARK "port.maxRetries",
-                           SPARK "network.sasl.maxEncryptedBlockSize", SPARK "network.remoteReadNioBufferConversion",
+                           SPARK "port.maxRetries", SPARK "network.sasl.maxEncryptedBlockSize",
+                           SPARK "network.remoteReadNioBufferConversion",
                            SPARK "network.sharedByteBufAllocators.enabled", SPARK "storage.memoryMapThreshold",
                            SPARK "network.io.preferDirectBufs", NULL}},
     {"nm-spark-shuffle keeps no indexes in its memory, because the kernel caches their files",

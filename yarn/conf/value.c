@@ -46,14 +46,21 @@ static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret
     return 0;
 }
 
-/* Parses a time such as "30000", "30s" or "10m". */
-static int parse_msec(const char *text, int64_t min, int64_t max, uint64_t *ret_usec)
+struct unit {
+    const char *name; /* NULL: the end of a list */
+    uint64_t nsec;
+};
+
+#define MINUTE_NSEC UINT64_C(60000000000)
+#define SECOND_AND_LONGER {"s", 1000000000}, {"m", MINUTE_NSEC}, {"h", 60 * MINUTE_NSEC}, {"d", 1440 * MINUTE_NSEC}
+static const struct unit hadoop_units[] = {{"", 1000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, SECOND_AND_LONGER,
+                                           {NULL, 0}};
+static const struct unit spark_units[] = {{"", 1000000000}, {"us", 1000}, {"ms", 1000000}, {"min", MINUTE_NSEC},
+                                          SECOND_AND_LONGER, {NULL, 0}};
+
+/* Parses a time such as "30000", "30s" or "10m". The limits are in milliseconds. */
+static int parse_time(const char *text, const struct unit *units, int64_t min, int64_t max, uint64_t *ret_usec)
 {
-    static const struct {
-        const char *unit;
-        uint64_t nsec;
-    } units[] = {{"", 1000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
-                 {"m", UINT64_C(60000000000)}, {"h", UINT64_C(3600000000000)}, {"d", UINT64_C(86400000000000)}};
     char digits[24];
     size_t n = strspn(text, "0123456789");
     uint64_t v, nsec;
@@ -62,10 +69,10 @@ static int parse_msec(const char *text, int64_t min, int64_t max, uint64_t *ret_
         return -EINVAL;
     memcpy(digits, text, n);
     digits[n] = '\0';
-    for (size_t i = 0; i < NM_ARRAY_SIZE(units); i++) {
-        if (strcasecmp(text + n, units[i].unit) != 0)
+    for (const struct unit *u = units; u->name; u++) {
+        if (strcasecmp(text + n, u->name) != 0)
             continue;
-        if (nm_parse_u64(digits, &v) < 0 || __builtin_mul_overflow(v, units[i].nsec, &nsec) ||
+        if (nm_parse_u64(digits, &v) < 0 || __builtin_mul_overflow(v, u->nsec, &nsec) ||
             nsec < (uint64_t)min * 1000000 || nsec > (uint64_t)max * 1000000)
             return -ERANGE;
         *ret_usec = nsec / 1000;
@@ -232,7 +239,9 @@ int nm_yarn_value_parse(const struct nm_yarn_key *k, const char *text, struct nm
     case NM_YARN_NUMBER:
         return parse_number(text, k->min, k->max, field);
     case NM_YARN_MSEC:
-        return parse_msec(text, k->min, k->max, field);
+        return parse_time(text, hadoop_units, k->min, k->max, field);
+    case NM_YARN_SPARK_TIME:
+        return parse_time(text, spark_units, k->min, k->max, field);
     case NM_YARN_HOST:
         return parse_host(text, field);
     case NM_YARN_SHARE:
@@ -277,6 +286,10 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
     case NM_YARN_MSEC:
         (void)snprintf(buf, size, "milliseconds from %" PRId64 " to %" PRId64 ", or a time such as 30s", k->min,
                        k->max);
+        return buf;
+    case NM_YARN_SPARK_TIME:
+        (void)snprintf(buf, size, "seconds from %" PRId64 " to %" PRId64 ", or a time such as 2min", k->min / 1000,
+                       k->max / 1000);
         return buf;
     default:
         (void)snprintf(buf, size, "HOST:PORT with port %" PRId64 " to %" PRId64, k->min, k->max);

@@ -315,7 +315,7 @@ int nm_yarn_aux_host_wait(struct nm_yarn_aux_host *h, char **ret_message)
     char why[WORDS_SIZE] = "it has ended without a message", names[200];
     int r;
 
-    for (;;) { /* each attempt takes at least the pause */
+    for (bool is_said = false;; is_said = true) { /* each attempt takes at least the pause */
         nm_yarn_shuffle_process_wait(h->process, nm_sub_u64(end_usec, nm_now_usec()));
         if (h->is_running)
             return 0;
@@ -327,6 +327,9 @@ int nm_yarn_aux_host_wait(struct nm_yarn_aux_host *h, char **ret_message)
             return nm_fail(ret_message, -ENOEXEC, "the auxiliary services %s can't be started: %s; their log is "
                            "%s/log/aux-host.log", names_of(h, names, sizeof names), *h->words ? h->words : why,
                            h->dirs.path);
+        if (!is_said)
+            report(h, LOG_NOTICE, "the auxiliary services %s can't be started yet: %s; nmd tries again",
+                   names_of(h, names, sizeof names), h->words);
         (void)nanosleep(&pause, NULL);
         if ((r = start(h)) < 0)
             return nm_fail(ret_message, r, "can't start %s: %s", h->command.java, strerror(-r));
@@ -382,7 +385,8 @@ void nm_yarn_aux_host_add_data(struct nm_yarn_aux_host *h, const char *applicati
 {
     struct nm_yarn_aux_app *app;
 
-    if (nm_yarn_aux_apps_add(&h->apps, application, submitter, service, data, &app) == 0)
+    /* As in Hadoop, the services get the data with each container. */
+    if (nm_yarn_aux_apps_add(&h->apps, application, submitter, service, data, &app) >= 0)
         send_data(h, app, service);
 }
 
@@ -482,20 +486,33 @@ static json_t *list_services(const struct nm_yarn_aux_host *h)
     return list;
 }
 
-json_t *nm_yarn_aux_host_to_json(const struct nm_yarn_aux_host *h)
+static pid_t pid_of(const struct nm_yarn_aux_host *h)
 {
-    const pid_t pid = h->process ? nm_yarn_shuffle_process_pid(h->process) : 0;
-    const struct nm_yarn_aux_settings *s = &h->params.settings->aux;
-    json_int_t n = 0;
+    return h->process ? nm_yarn_shuffle_process_pid(h->process) : 0;
+}
+
+void nm_yarn_aux_host_get_figures(const struct nm_yarn_aux_host *h, struct nm_yarn_aux_host_figures *ret)
+{
     const struct nm_yarn_aux_app *app;
 
+    *ret = (struct nm_yarn_aux_host_figures){
+        .is_running = h->is_running, .restarts = h->restarts, .memory_bytes = read_memory(pid_of(h))};
     TAILQ_FOREACH(app, &h->apps.list, link)
-        n += !app->ended;
-    return json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s?}", "state",
+        ret->applications += !app->ended;
+}
+
+json_t *nm_yarn_aux_host_to_json(const struct nm_yarn_aux_host *h)
+{
+    const struct nm_yarn_aux_settings *s = &h->params.settings->aux;
+    struct nm_yarn_aux_host_figures figures;
+
+    nm_yarn_aux_host_get_figures(h, &figures);
+    return json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:s?}", "state",
                      h->is_running ? "running" : h->process ? "starting" : "away", "services", list_services(h),
-                     "applications", n, "pid", (json_int_t)pid, "restarts", (json_int_t)h->restarts, "memory_bytes",
-                     (json_int_t)read_memory(pid), "memory_max_bytes",
-                     (json_int_t)(h->has_weight ? s->memory_mib * (int64_t)NM_MIB : 0), "trouble",
+                     "applications", (json_int_t)figures.applications, "pid", (json_int_t)pid_of(h), "restarts",
+                     (json_int_t)h->restarts, "memory_bytes", (json_int_t)figures.memory_bytes, "memory_max_bytes",
+                     (json_int_t)(h->has_weight ? s->memory_mib * (int64_t)NM_MIB : 0), "heap_max_bytes",
+                     (json_int_t)(s->heap_mib * (int64_t)NM_MIB), "trouble",
                      *h->trouble ? h->trouble : NULL);
 }
 

@@ -74,5 +74,10 @@ void nm_yarn_aux_host_end_application(struct nm_yarn_aux_host *h, const char *ap
 void nm_yarn_aux_host_end_strays(struct nm_yarn_aux_host *h, bool (*is_here)(void *userdata, const char *application),
                                  void *userdata);
 
+struct nm_yarn_aux_host_figures {
+    bool is_running;
+    uint64_t applications, restarts, memory_bytes; /* memory_bytes: resident memory of the process, or 0 */
+};
+void nm_yarn_aux_host_get_figures(const struct nm_yarn_aux_host *h, struct nm_yarn_aux_host_figures *ret);
 /* Returns a new reference to an object for `nmctl status`. NULL: no memory. */
 json_t *nm_yarn_aux_host_to_json(const struct nm_yarn_aux_host *h);

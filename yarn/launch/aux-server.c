@@ -369,12 +369,28 @@ static int make(const struct nm_yarn_aux_server_params *params, struct nm_yarn_a
     return 0;
 }
 
+/* Starts the first process. If it can't listen, nmd may continue without it. */
+static int begin_or_continue(struct nm_yarn_aux_server *s, char **ret_message)
+{
+    _cleanup_free_ char *why = NULL;
+    int r = begin(s, s->params.may_wait ? &why : ret_message);
+
+    if (r >= 0 || !s->params.may_wait)
+        return r;
+    s->restarts++;
+    (void)snprintf(s->trouble, sizeof s->trouble, "%s", why ?: strerror(-r));
+    s->since_realtime_usec = nm_realtime_usec();
+    start_later(s);
+    report_event(s, LOG_WARNING, "%s; nmd continues without it, and starts it again", s->trouble);
+    return 0;
+}
+
 int nm_yarn_aux_server_start(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **server,
                              char **ret_message)
 {
     int r = make(params, server, ret_message);
 
-    if (r == 0 && (r = begin(*server, ret_message)) < 0)
+    if (r == 0 && (r = begin_or_continue(*server, ret_message)) < 0)
         *server = nm_yarn_aux_server_free(*server);
     return r;
 }

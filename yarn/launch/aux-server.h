@@ -20,6 +20,7 @@ struct nm_yarn_aux_server_params {
     const char *program;        /* the program's path */
     const char *const *options; /* after --listen and --user, NULL-terminated; at most NM_YARN_AUX_OPTIONS_MAX */
     uint64_t most_files;        /* limit of open files */
+    bool may_wait;              /* if the first process can't listen, nmd starts nevertheless */
     int64_t port;               /* 0: any free port, the same one at each start */
     int state_fd;               /* directory with the file of the port; must outlive the server */
     void (*report_cb)(int level, const char *sentence);
@@ -34,9 +35,9 @@ struct nm_yarn_aux_server_params {
 /* Adds the local directories of the node behind the first n options, and NULL. */
 void nm_yarn_aux_add_local_dirs(const struct nm_yarn_settings *settings, const char **options, size_t n);
 
-/* Creates the server in *server, and starts its process. When the function returns 0, the process is listening.
- * *server is set when listening() is called for the first time, and NULL after a failure. The strings of params must
- * outlive the server. *ret_message: the reason for a failure, or NULL. */
+/* Creates the server in *server, and starts its process. When the function returns 0, the process is listening, or with
+ * may_wait, will be started again until it is. *server is set when listening() is called for the first time, and NULL
+ * after a failure. The strings of params must outlive the server. *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_aux_server_start(const struct nm_yarn_aux_server_params *params, struct nm_yarn_aux_server **server,
                              char **ret_message);
 struct nm_yarn_aux_server *nm_yarn_aux_server_free(struct nm_yarn_aux_server *s);

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "util/clock.h"
 #include "util/fileio.h"
 #include "yarn/launch/aux-server.h"
 #include "yarn/launch/shuffle-jobs.h"
@@ -29,7 +30,7 @@ struct nm_yarn_spark {
     struct nm_yarn_aux_server *server;
     int executors_fd;
     char *state_option;
-    char version_option[32], connections_option[32];
+    char version_option[32], connections_option[32], chunks_option[40], timeout_option[32], backlog_option[32];
     const char *options[NM_YARN_AUX_OPTIONS_MAX + 1];
 };
 
@@ -141,6 +142,8 @@ int nm_yarn_spark_check(const struct nm_yarn_settings *s, const char *program, b
 
     if (r < 0)
         return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
+    if (!s->spark.must_start)
+        return 0;
     return nm_yarn_port_check("0.0.0.0", (uint16_t)s->spark.port, NM_YARN_SPARK_PORT, NM_YARN_SPARK_PORT, may_be_ours,
                               ret_message);
 }
@@ -175,6 +178,38 @@ static int open_state(struct nm_yarn_spark *s)
     return open_executors(s);
 }
 
+/* Returns the time that the operator has set, in seconds, or 0. Then nm-spark-shuffle has limits of its own. */
+static uint64_t timeout_sec(const struct nm_yarn_settings *s)
+{
+    return nm_yarn_settings_file(s, "spark.shuffle.io.connectionTimeout") ||
+                   nm_yarn_settings_file(s, "spark.network.timeout")
+               ? s->spark.timeout_usec / NM_USEC_PER_SEC
+               : 0;
+}
+
+/* Adds the limits that the operator has set. Returns the number of options. */
+static size_t add_limits(struct nm_yarn_spark *s, size_t n)
+{
+    const struct nm_yarn_spark_settings *spark = &s->params.settings->spark;
+
+    if (spark->max_chunks < INT64_MAX) {
+        (void)snprintf(s->chunks_option, sizeof s->chunks_option, "--max-chunks=%" PRId64, spark->max_chunks);
+        s->options[n++] = s->chunks_option;
+    }
+    if (timeout_sec(s->params.settings) > 0) {
+        (void)snprintf(s->timeout_option, sizeof s->timeout_option, "--timeout=%" PRIu64,
+                       timeout_sec(s->params.settings));
+        s->options[n++] = s->timeout_option;
+    }
+    if (spark->backlog > 0) {
+        (void)snprintf(s->backlog_option, sizeof s->backlog_option, "--backlog=%" PRId64, spark->backlog);
+        s->options[n++] = s->backlog_option;
+    }
+    if (spark->keeps_alive)
+        s->options[n++] = "--keep-alive";
+    return n;
+}
+
 static void make_options(struct nm_yarn_spark *s)
 {
     const struct nm_yarn_settings *settings = s->params.settings;
@@ -186,6 +221,7 @@ static void make_options(struct nm_yarn_spark *s)
     s->options[n++] = s->state_option;
     s->options[n++] = s->connections_option;
     s->options[n++] = s->version_option;
+    n = add_limits(s, n);
     if (spark->authenticates)
         s->options[n++] = "--authenticate";
     if (spark->has_crypto)
@@ -207,6 +243,7 @@ static int make_server(struct nm_yarn_spark *s, char **ret_message)
         .helper = "spark",
         .program = p->program,
         .options = s->options,
+        .may_wait = !p->settings->spark.must_start,
         .most_files = 5 * (uint64_t)CONNECTIONS_MAX + 1024, /* a connection has its socket and the files of a block */
         .port = p->settings->spark.port,
         .state_fd = s->jobs.state_fd,

@@ -15,7 +15,33 @@ check "the ResourceManager and the application master on the host respond" wait_
 
 # ---- the steps of the operator --------------------------------------------------------------------
 
+# The guest has no Java, in which a JVM would take minutes to start. A script takes its place and speaks the lines of the process
+# (aux-host/README). tests/yarn/59-java-services has the real process. While the file eat exists, each line makes the script use more
+# memory than its limit.
+java=/usr/local/lib/nmd-test
+service_in_java() {
+    mkdir -p $java
+    cat >$java/java <<'END'
+#!/bin/bash
+echo '{"listening": 1}'
+while read -r _; do
+    [ ! -e /usr/local/lib/nmd-test/eat ] || eaten=$(head -c 300M /dev/zero | tr '\0' x)
+    echo '{"ok": {}}'
+done
+END
+    chmod 755 $java/java
+    touch $java/host.jar $java/hadoop-yarn-server-nodemanager.jar
+    sed -i "s|<value>mapreduce_shuffle</value>|<value>mapreduce_shuffle,vendor</value>|; s|</configuration>||" \
+        /etc/hadoop/conf/yarn-site.xml
+    printf '  <property><name>%s</name><value>%s</value></property>\n' \
+        yarn.nodemanager.aux-services.vendor.class com.example.Vendor nmd.aux-host.java $java/java nmd.aux-host.jar $java/host.jar \
+        nmd.aux-host.class-path $java/hadoop-yarn-server-nodemanager.jar nmd.aux-host.memory-mb 64 >>/etc/hadoop/conf/yarn-site.xml
+    echo '</configuration>' >>/etc/hadoop/conf/yarn-site.xml
+}
+at_exit "rm -rf $java"
+
 yarn_site 700
+service_in_java
 mkdir -p /etc/nmd/nmd.conf.d # other suites write their settings here, so the undo must not remove this directory
 chown daemon: $local $logs # the owner that another NodeManager's directories have
 printed=$(nmd --yarn-setup /etc/hadoop/conf) || diag "$printed"
@@ -56,6 +82,25 @@ weight=$(cat "$cg/nm_shuffle.scope/cpu.weight")
 of_container=$(($(cat "$cg/nm.slice/cpu.weight") * $(cat "$cg/nm.slice/$scope/cpu.weight") / 10000))
 at_least "nm-shuffle has twice the CPU weight of a guaranteed container with one vcore" "$of_container" $((2 * weight))
 is "nm-shuffle has the nice value of containers" "$(ps -o ni= -p "$(pidof nm-shuffle)" | tr -d ' ')" 0
+
+# ---- memory of auxiliary services in Java -------------------------------------------------------------
+
+aux() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
+aux_in_scope() { grep -qx "$(aux pid)" "$cg/nm_aux.scope/cgroup.procs"; }
+check "the process of the services runs in its own scope" wait_until 30 aux_in_scope
+is "the kernel has the memory limit of the services" "$(cat "$cg/nm_aux.scope/memory.max")" $((64 << 20))
+is "the process runs as its own user" "$(ps -o user= -p "$(aux pid)")" nmd-aux
+like "nmctl status shows the limit" "$(nmctl status)" 'services +vendor in Java: running, .* of 64(\.0)? MiB'
+touch $java/eat
+meanwhile=$(one_more mb=32 'cmd=exec sleep 1003')
+aux_has_ended() { [ "$(aux restarts)" -ge 1 ]; }
+check "a process that needs more memory is killed" wait_until 60 aux_has_ended
+is "the kernel has killed it" "$(aux trouble)" "the process of the auxiliary services was killed by signal 9"
+check "containers run while the services are away" wait_until 60 in_state "$meanwhile" RUNNING
+is "the other container still runs" "$(state_of "$g")" RUNNING
+rm $java/eat
+check "the process is started again, in its scope" wait_until 60 aux_in_scope
+light end "container=$meanwhile" >/dev/null
 
 greedy=$(one_more mb=64 'cmd=head -c 300M /dev/zero | tail -c 300M')
 check "a container that uses more memory than requested ends" wait_until 120 ended "$greedy"
@@ -115,7 +160,10 @@ check "the logs of the ended application are not removed" test -s "$logs/$app/$g
 # ---- after a stop --------------------------------------------------------------------------------
 
 systemctl stop nmd.service
-no_helper() { ! pidof nm-shuffle nm-localizer nmd >/dev/null && [ ! -e "$cg/nm_shuffle.scope" ]; }
+no_helper() {
+    ! pidof nm-shuffle nm-localizer nmd >/dev/null && ! pgrep -u nmd-aux >/dev/null && [ ! -e "$cg/nm_shuffle.scope" ] &&
+        [ ! -e "$cg/nm_aux.scope" ]
+}
 check "no process is left after nmd was stopped" wait_until 30 no_helper
 check "nmd --yarn-setup --undo succeeds" nmd --yarn-setup /etc/hadoop/conf --undo
 is "the undo removes both configuration files" \

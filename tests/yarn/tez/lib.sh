@@ -29,28 +29,36 @@ tez_configure() {
     chmod a+r "$conf/tez-site.xml"
 }
 
-# Runs OrderedWordCount unmodified. Its tasks spill, their outputs have data and index in different local directories, and
-# nm-shuffle serves the outputs.
-
-tez_counter() { sed -nE "s/.*[[:space:]]$1=([0-9]+).*/\1/p" "$dir/tez.log" | tail -n 1; } # NAME
+tez_counter() { sed -nE "s/.*[[:space:]]$2=([0-9]+).*/\1/p" "$dir/$1.log" | tail -n 1; } # NAME COUNTER
 counted() { tr -s ' ' '\n' | sort | uniq -c | awk '{ print $2 "\t" $1 }' | sort; }
+# Starts OrderedWordCount unmodified. Its tasks spill, their outputs have data and index in different local directories, and
+# a service serves the outputs.
+tez_begin() { # NAME [OPTION...]
+    local name=$1 file text=$shared/work/text
+    shift
+    if [ ! -e "$text" ]; then
+        mkdir "$text"
+        for file in 1 2 3; do
+            awk -v seed="$file" 'BEGIN {
+                srand(seed); for (i = 0; i < 60000; i++) print "w" int(200 * rand()), "many" int(20000 * rand()) }' >"$text/$file"
+        done
+    fi
+    job_libs=$shared/tez job_begin "$name" org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 "$@" \
+        "file://$text" "file://$shared/work/counted-$name" 2
+}
+tez_is_right() { # NAME: checks the result of a job that has ended
+    is "$1: the job counts the words" \
+        "$(cat "$shared/work/counted-$1"/part-* | sort | md5sum)" "$(cat "$shared"/work/text/* | counted | md5sum)"
+    check "$1: the result is sorted" sort -s -n -c -k 2,2 "$shared/work/counted-$1"/part-*
+    at_least "$1: outputs are fetched over the network" "$(tez_counter "$1" SHUFFLE_BYTES)" 100000
+    is "$1: no output is read from the local disk" "$(tez_counter "$1" SHUFFLE_BYTES_DISK_DIRECT)" 0
+}
 tez_job() { # [OPTION...]
-    local file
-    mkdir "$shared/work/text"
-    for file in 1 2 3; do
-        awk -v seed="$file" 'BEGIN { srand(seed); for (i = 0; i < 60000; i++) print "w" int(200 * rand()), "many" int(20000 * rand()) }' \
-            >"$shared/work/text/$file"
-    done
-    job_libs=$shared/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 "$@" \
-        "file://$shared/work/text" "file://$shared/work/counted" 2
+    tez_begin tez "$@"
     while kill -0 "$job_pid" 2>/dev/null; do outputs_apart; sleep 0.2; done >"$dir/apart"
     job_ends
-    is 'Tez: the job succeeds' "$?" 0 || job_trouble tez
-    is 'Tez: the job counts the words' \
-        "$(cat "$shared"/work/counted/part-* | sort | md5sum)" "$(cat "$shared"/work/text/* | counted | md5sum)"
-    check 'Tez: the result is sorted' sort -s -n -c -k 2,2 "$shared"/work/counted/part-*
-    at_least 'Tez: outputs are fetched over the network' "$(tez_counter SHUFFLE_BYTES)" 100000
-    is 'Tez: no output is read from the local disk' "$(tez_counter SHUFFLE_BYTES_DISK_DIRECT)" 0
-    is 'Tez: no fetch has failed' "$(tez_counter NUM_FAILED_SHUFFLE_INPUTS)" 0
-    at_least 'Tez: some outputs had data and index on different disks' "$(sort -u "$dir/apart" | wc -l)" 1
+    is 'tez: the job succeeds' "$?" 0 || job_trouble tez
+    tez_is_right tez
+    is 'tez: no fetch has failed' "$(tez_counter tez NUM_FAILED_SHUFFLE_INPUTS)" 0
+    at_least 'tez: some outputs had data and index on different disks' "$(sort -u "$dir/apart" | wc -l)" 1
 }

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+# beside: others
+#
+# Jobs of Tez fetch their outputs from a service that is written in Java, on a node of nmd without any other service. Its process and nmd
+# are killed while tasks wait for outputs. Tez doesn't publish its own service, tez-aux-services, in Maven's repository. So Hadoop's
+# ShuffleHandler takes its place, with a class path of its own. Tez would use extensions of its own protocol if the name of the service
+# contained "tez".
+jobs_of=(auxhost tez)
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+
+# shellcheck disable=SC2034 # jobs.sh uses them
+jobs_fs=local job_deadline=240
+service=yarn.nodemanager.aux-services
+id_option=-Dtez.am.shuffle.auxiliary-service.id=java_shuffle
+port=13563
+host() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
+host_trouble() {
+    diag "the end of the services' log:" "$(tail -n 30 "$dir/nmd1/state-aux/log/aux-host.log")" \
+        "$(grep 'auxiliary services' "$dir/nmd1.log" | tail -n 10)"
+}
+start_node() { nmd_node_start 1 "${properties[@]}" && wait_until 60 node_is 1 RUNNING; }
+is_known() { [ "$(host applications)" = 1 ]; }
+is_forgotten() { [ "$(host applications)" = 0 ]; }
+is_running() { [ "$(host state)" = running ] && [ "$(host pid)" != "$1" ]; } # FORMER-PID
+other_programs() { pgrep -P "${nmd_nodes[1]}" -x 'nm-shuffle|nm-spark-shuffl'; }
+outputs_are_made() { grep -q 'VertexName: Tokenizer Progress: 100%' "$dir/$1.log"; } # NAME
+
+# Starts a job whose tasks can't fetch: the service is stopped before the first outputs are made.
+begin_stopped() { # NAME
+    tez_begin "$1" "$id_option" && aside "$1"
+    need "$1: the service knows the application" wait_until 90 is_known
+    kill -STOP "$(host pid)"
+    need "$1: all outputs are made while the service is away" wait_until 120 outputs_are_made "$1"
+}
+finish() { # NAME
+    succeeds "$1" || host_trouble
+    tez_is_right "$1"
+    is "$1: no task has run again" "$(tez_counter "$1" TOTAL_LAUNCHED_TASKS)" 6
+    check "$1: the service learns about the end of the application" wait_until 30 is_forgotten
+}
+
+undisturbed() {
+    is "the service has metadata" "$(host 'services | map("\(.name) \(.metadata)") | join(" ")')" 'java_shuffle true'
+    is 'no program of nmd serves outputs' "$(other_programs)" ''
+    tez_job "$id_option"
+    check 'the service learns about the end of the application' wait_until 30 is_forgotten
+}
+disturbed() {
+    local former
+    begin_stopped killed
+    former=$(host pid)
+    kill -KILL "$former"
+    check 'a killed service is started again' wait_until 60 is_running "$former" || host_trouble
+    finish killed
+    begin_stopped recovered
+    end_process "${nmd_nodes[1]}" KILL
+    need 'nmd is killed, and starts again' start_node
+    finish recovered
+}
+
+need 'a cluster can be configured' jobs_configure
+sed -i "s|\(<name>mapreduce.shuffle.port</name><value>\)0<|\1$port<|" "$conf/mapred-site.xml"
+need 'the jar of the process is available' auxhost_install
+need 'Tez is available' tez_install
+tez_configure
+mapfile -t properties < <(auxhost_properties)
+properties+=("$service=java_shuffle" "$service.java_shuffle.class=org.apache.hadoop.mapred.ShuffleHandler"
+    "$service.java_shuffle.classpath=$(echo "$shared"/lib/hadoop-mapreduce-client-shuffle-[0-9]*.jar)")
+need 'a stock ResourceManager answers' rm_again
+need "the host's memory can be simulated" node_proc_start 16384 16
+need 'a node with the service joins' start_node
+undisturbed
+disturbed
+done_testing
