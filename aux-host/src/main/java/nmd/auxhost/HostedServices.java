@@ -4,8 +4,11 @@ package nmd.auxhost;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -17,6 +20,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.security.ContainerTokenIdentifier;
 import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
+import org.apache.hadoop.yarn.server.api.AuxiliaryService;
 import org.apache.hadoop.yarn.server.api.ContainerType;
 import org.apache.hadoop.yarn.server.nodemanager.Context;
 import org.apache.hadoop.yarn.server.nodemanager.DeletionService;
@@ -34,6 +38,7 @@ final class HostedServices implements AutoCloseable {
     private static final String NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.";
     private static final String PATH_HANDLER =
         NODE_MANAGER + "containermanager.ContainerManagerImpl$AuxiliaryLocalPathHandlerImpl";
+    private static final String WRAPPER = NODE_MANAGER + "containermanager.AuxiliaryServiceWithCustomClassLoader";
     private static final String CHECKS = "yarn.nodemanager.disk-health-checker.";
 
     private final DeletionService deletions;
@@ -48,8 +53,10 @@ final class HostedServices implements AutoCloseable {
         deletions = new DeletionService(null);
         deletions.init(conf);
         deletions.start();
-        services = newAuxServices(dirs, deletions);
+        AuxiliaryLocalPathHandler handler = newPathHandler(dirs);
+        services = newAuxServices(handler, dirs, deletions);
         services.init(conf);
+        passOn(handler);
         services.start();
     }
 
@@ -80,16 +87,37 @@ final class HostedServices implements AutoCloseable {
         return c;
     }
 
-    /** These two constructors are not public, and have the same parameters in Hadoop 3.3, 3.4 and 3.5. */
-    private static AuxServices newAuxServices(LocalDirsHandlerService dirs, DeletionService deletions)
+    /** This constructor and the next one are not public. Both have the same parameters in Hadoop 3.3, 3.4 and 3.5. */
+    private static AuxiliaryLocalPathHandler newPathHandler(LocalDirsHandlerService dirs)
             throws ReflectiveOperationException {
         Constructor<?> handler = Class.forName(PATH_HANDLER).getDeclaredConstructor(LocalDirsHandlerService.class);
         handler.setAccessible(true);
+        return (AuxiliaryLocalPathHandler) handler.newInstance(dirs);
+    }
+
+    private static AuxServices newAuxServices(AuxiliaryLocalPathHandler handler, LocalDirsHandlerService dirs,
+            DeletionService deletions) throws ReflectiveOperationException {
         Constructor<AuxServices> aux = AuxServices.class.getDeclaredConstructor(
             AuxiliaryLocalPathHandler.class, Context.class, DeletionService.class);
         aux.setAccessible(true);
         Context context = Stub.of(Context.class, Collections.singletonMap("getLocalDirsHandler", dirs));
-        return aux.newInstance(handler.newInstance(dirs), context, deletions);
+        return aux.newInstance(handler, context, deletions);
+    }
+
+    /**
+     * Gives the local directories to services with a class path of their own. Hadoop's wrapper for such services does
+     * not pass them on, so ShuffleHandler would find no file.
+     */
+    private void passOn(AuxiliaryLocalPathHandler handler) throws ReflectiveOperationException {
+        Method list = AuxServices.class.getDeclaredMethod("getServices");
+        list.setAccessible(true);
+        for (Object service : (Collection<?>) list.invoke(services)) {
+            if (service.getClass().getName().equals(WRAPPER)) {
+                Field wrapped = service.getClass().getDeclaredField("wrapped");
+                wrapped.setAccessible(true);
+                ((AuxiliaryService) wrapped.get(service)).setAuxiliaryLocalPathHandler(handler);
+            }
+        }
     }
 
     /** Returns the metadata of each service that has any. */

@@ -78,6 +78,35 @@ class HostTest {
         }
     }
 
+    /** A service that needs its local directories. It is loaded by a class path of its own, and can't use TOLD. */
+    public static class Apart extends AuxiliaryService {
+        public Apart() {
+            super("apart");
+        }
+
+        @Override
+        protected void serviceStart() throws Exception {
+            String path = getAuxiliaryLocalPathHandler().getLocalPathForRead("usercache/f").toUri().getPath();
+            Files.write(new File(getRecoveryPath().toUri().getPath(), "found").toPath(),
+                (new File(path).exists() + " " + getClass().getClassLoader().getClass().getSimpleName())
+                    .getBytes(StandardCharsets.UTF_8));
+            super.serviceStart();
+        }
+
+        @Override
+        public void initializeApplication(ApplicationInitializationContext c) {
+        }
+
+        @Override
+        public void stopApplication(ApplicationTerminationContext c) {
+        }
+
+        @Override
+        public ByteBuffer getMetaData() {
+            return null;
+        }
+    }
+
     @TempDir
     Path dir;
 
@@ -145,6 +174,17 @@ class HostTest {
             }
         }
         assertEquals(2, TOLD.size());
+    }
+
+    @Test
+    void aServiceWithAClassPathHasItsLocalDirectories() throws Exception {
+        Configuration conf = new YarnConfiguration();
+        String prefix = "yarn.nodemanager.aux-services.apart.";
+        conf.set(prefix + "class", Apart.class.getName());
+        conf.set(prefix + "classpath", Apart.class.getProtectionDomain().getCodeSource().getLocation().getPath());
+        new HostedServices(conf, dir.toFile(), 1, Collections.singletonList("apart")).close();
+        Path found = dir.resolve("recovery/nm-aux-services/apart/found");
+        assertEquals("true ApplicationClassLoader", new String(Files.readAllBytes(found), StandardCharsets.UTF_8));
     }
 
     @Test
