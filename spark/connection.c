@@ -81,7 +81,7 @@ static int answer(struct connection *c, struct nm_bytes frame)
 {
     const struct nm_spark_limits *limits = &c->service->limits;
     const unsigned n_streams = c->session.streams.n;
-    struct nm_spark_answer a;
+    struct nm_spark_answer a = {.part.fd = -EBADF};
     int r = nm_spark_sender_pay(&c->sender, frame.size);
 
     if (r != 0)
