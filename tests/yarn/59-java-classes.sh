@@ -14,7 +14,7 @@ jobs_of=(auxhost)
 # shellcheck disable=SC2034 # jobs.sh uses it
 job_deadline=240
 service=yarn.nodemanager.aux-services
-names=(plain own system file hdfs)
+all_services=plain,own,system,file,hdfs
 # shellcheck disable=SC2154
 own_jars=$shared/services
 
@@ -42,10 +42,9 @@ put() { # JAR
         hdfs_rest '/apps/recorder.jar?op=SETPERMISSION&permission=644' -f -X PUT
 }
 properties_of_services() {
-    local IFS=,
     auxhost_properties
     printf '%s\n' "nmd.aux-host.class-path=$shared/lib/*:$own_jars/node/*" nmd.aux-host.hadoop-user=alice \
-        "$service=mapreduce_shuffle,${names[*]}" \
+        "$service=mapreduce_shuffle,$all_services" \
         "$service.plain.class=test.auxhost.Recorder" \
         "$service.own.class=test.auxhost.Recorder" "$service.own.classpath=$own_jars/own.jar" \
         "$service.system.class=test.auxhost.Recorder" "$service.system.classpath=$own_jars/own.jar" \
@@ -81,8 +80,7 @@ loading() {
 }
 # MapReduce sends data only to the services that a job names.
 run_job() { # NAME
-    local IFS=,
-    example "$1" pi -Dmapreduce.job.shuffle.provider.services=own,hdfs "-Dyarn.nodemanager.aux-services=mapreduce_shuffle,${names[*]}" 2 100
+    example "$1" pi -Dmapreduce.job.shuffle.provider.services=own,hdfs "-D$service=mapreduce_shuffle,$all_services" 2 100
 }
 events() {
     local id
@@ -107,7 +105,9 @@ ends() {
     check 'a killed process is started again' wait_until 60 runs_again 1 || host_trouble
     is 'a service keeps its recovery directory' "$(starts own | wc -l)" 2
     is 'the new version in HDFS is loaded' "$(starts hdfs | tail -n 1)" "newer $own_loader"
-    check 'the copy of the former version is removed' wait_until 30 copies 1
+    check 'the copy of the former version is removed' wait_until 30 copies 1 ||
+        diag "$(find "$dir/nmd1/state-aux/local" -path '*/nmAuxService/*')" \
+            "$(grep 'elet\|FromHdfs' "$dir/nmd1/state-aux/log/aux-host.log" | tail -n 20)"
     before=$(starts own | wc -l)
     touch "$recovery/plain/eat" # the first container makes the service use too much memory
     run_job second
