@@ -25,7 +25,7 @@ start_node() { nmd_node_start 1 "${properties[@]}" && wait_until 60 node_is 1 RU
 is_known() { [ "$(host applications)" = 1 ]; }
 is_forgotten() { [ "$(host applications)" = 0 ]; }
 is_running() { [ "$(host state)" = running ] && [ "$(host pid)" != "$1" ]; } # FORMER-PID
-other_programs() { pgrep -P "${nmd_nodes[1]}" -x 'nm-shuffle|nm-spark-shuffl'; }
+other_programs() { pgrep -P "${nmd_nodes[1]}" '^nm-(shu|spa)'; }
 outputs_are_made() { grep -q 'VertexName: Tokenizer Progress: 100%' "$dir/$1.log"; } # NAME
 
 # Starts a job whose tasks can't fetch: the service is stopped before the first outputs are made.
@@ -35,10 +35,10 @@ begin_stopped() { # NAME
     kill -STOP "$(host pid)"
     need "$1: all outputs are made while the service is away" wait_until 120 outputs_are_made "$1"
 }
+# Tez itself makes outputs again that it can't fetch for some seconds, so this suite doesn't count its tasks, unlike 59-java-services.
 finish() { # NAME
     succeeds "$1" || host_trouble
     tez_is_right "$1"
-    is "$1: no task has run again" "$(tez_counter "$1" TOTAL_LAUNCHED_TASKS)" 6
     check "$1: the service learns about the end of the application" wait_until 30 is_forgotten
 }
 
