@@ -56,9 +56,12 @@ both() { # FUNCTION DIRECTORY ARG...
     sed -i '$d' "$faults_file" # the table has the node of nmd only
 }
 is_event() { use_node 2; nmctl events --json | grep -q -- "$1"; } # REGEX
+# A map that is still starting needs its local directories, and would fail with them.
+have_begun() { [ "$(pgrep -fc "^/bin/sh $shared/work/$1/map.sh")" = "$2" ]; } # NAME N: for wait_until
 begin() { # NAME MAPS RUNNING [OPTION...]: submits a job, of whose maps RUNNING can run at the same time
     need "job $1 is submitted" held_begin "$1" "$2" -Dmapreduce.job.am.strict-locality=node01 -Dmapreduce.map.maxattempts=8 "${@:4}"
     need "$3 maps of job $1 run, some on the second node" wait_until 60 eval "held_runs $1 $3 1 2 && held_runs_some $1 2 2"
+    need "the maps of job $1 have begun" wait_until 60 have_begun "$1" "$3"
     saw "$1" "$(held_running "$1" 2) maps run on node02, $(held_running "$1" 1) on node01"
 }
 is 'no directory is reported as bad at first' "$(report_of 2)" 'true '
