@@ -69,6 +69,8 @@ struct room {
     int64_t memory_mib;
 };
 
+#define N_ROOMS 8
+
 struct fixture {
     uint64_t seed, random, now_usec;
     struct nm_lend *l;
@@ -85,7 +87,7 @@ struct fixture {
     int32_t unseen[N_KEYS]; /* shown in an answer that the master hasn't got */
     int32_t handled_id; /* of the answer that was handled last */
     bool restarted;     /* since then */
-    struct room rooms[N_HOSTS];
+    struct room rooms[N_HOSTS][N_ROOMS]; /* the last answers of each node, the newest first */
     struct container containers[CONTAINERS_MAX];
     int n_containers;
     struct message messages[16 * N_KEYS];

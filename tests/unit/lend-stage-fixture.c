@@ -151,6 +151,14 @@ void lend_tell_room(struct lend_fixture *l, const char *host, int64_t memory_mib
     tell_states(l, host, memory_mib, running ? NM_PEER_CONTAINER_RUNNING : NM_PEER_CONTAINER_QUEUED);
 }
 
+void lend_confirm_room(struct lend_fixture *l, const char *host, int64_t memory_mib)
+{
+    lend_tell_room(l, host, memory_mib, true);
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(l, &l->room_questions, l->room_questions + !lend_has_room_question(l));
+    lend_tell_room(l, host, memory_mib, true);
+}
+
 void lend_tell_unknown(struct lend_fixture *l, const char *host)
 {
     tell_states(l, host, 0, NM_PEER_CONTAINER_UNKNOWN);

@@ -102,6 +102,9 @@ void lend_restart(struct lend_fixture *l);
 /* Results of calls to others. */
 void lend_tell_type(struct lend_fixture *l, const char *type);
 void lend_tell_room(struct lend_fixture *l, const char *host, int64_t memory_mib, bool running);
+/* The containers of the node run. The node answers the question, and the next one in the same way, which confirms the
+ * room. */
+void lend_confirm_room(struct lend_fixture *l, const char *host, int64_t memory_mib);
 void lend_tell_unknown(struct lend_fixture *l, const char *host); /* the node knows none of the containers */
 bool lend_has_room_question(const struct lend_fixture *l);
 void lend_tell_update(struct lend_fixture *l, int error);

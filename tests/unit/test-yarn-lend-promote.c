@@ -20,9 +20,17 @@ static void set_running(struct fixture *w, int64_t number, bool running)
     nm_lend_set_running(w->l, &id, running);
 }
 
+/* One answer of a node. */
+static void answer_room(struct fixture *w, const char *host, int64_t memory_mib, uint64_t at_usec)
+{
+    assert_int_equal(nm_lend_set_room(w->l, &(struct nm_lend_node_room){host, 4501, {memory_mib, 10}, at_usec}), 0);
+}
+
+/* Two answers, of which the second confirms the first. */
 static void set_room(struct fixture *w, const char *host, int64_t memory_mib)
 {
-    assert_int_equal(nm_lend_set_room(w->l, &(struct nm_lend_node_room){host, 4501, {memory_mib, 10}, w->now_usec}), 0);
+    answer_room(w, host, memory_mib, w->now_usec - SECONDS(5));
+    answer_room(w, host, memory_mib, w->now_usec);
 }
 
 /* Returns the number of the container to promote, or 0. */
@@ -129,9 +137,72 @@ static void one_promotion_is_outstanding_on_a_node(void **state)
     assert_int_equal(promote(w), 1);
     assert_int_equal(promote(w), 0);
     assert_true(promoted(w, 1));
-    assert_int_equal(promote(w), 0); /* the room was that before the promotion */
-    set_room(w, "one", 4096);
     assert_int_equal(promote(w), 2);
+}
+
+/* The ResourceManager gives room to an application that waits for it with the next heartbeat of the node. The node
+ * knows of that container when it is launched. */
+static void room_must_be_in_two_answers_of_its_node(void **state)
+{
+    struct fixture *w = *state;
+
+    answer_room(w, "one", 4096, w->now_usec);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(4) - 1; /* too early */
+    answer_room(w, "one", 4096, w->now_usec);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += 1;
+    answer_room(w, "one", 1023, w->now_usec);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(5);
+    answer_room(w, "one", 1024, w->now_usec); /* the answer before had less */
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(5);
+    answer_room(w, "one", 1024, w->now_usec);
+    assert_int_equal(promote(w), 1);
+}
+
+static void an_answer_that_follows_too_early_lowers_the_room(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    w->now_usec += SECONDS(1);
+    answer_room(w, "one", 1023, w->now_usec);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(4);
+    answer_room(w, "one", 4096, w->now_usec);
+    assert_int_equal(promote(w), 0);
+}
+
+static void answers_far_apart_do_not_confirm_each_other(void **state)
+{
+    struct fixture *w = *state;
+
+    answer_room(w, "one", 1024, w->now_usec);
+    w->now_usec += SECONDS(90) + 1;
+    answer_room(w, "one", 1024, w->now_usec);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(90);
+    answer_room(w, "one", 1024, w->now_usec);
+    assert_int_equal(promote(w), 1);
+}
+
+/* The answer that comes before the node has the new token still contains the room. */
+static void a_promotion_takes_its_room(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 2047);
+    assert_int_equal(promote(w), 1);
+    assert_true(promoted(w, 1));
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(5);
+    answer_room(w, "one", 2047, w->now_usec);
+    assert_int_equal(promote(w), 0);
+    w->now_usec += SECONDS(5);
+    answer_room(w, "one", 1023, w->now_usec);
+    assert_int_equal(promote(w), 0);
 }
 
 static void a_container_that_does_not_run_is_not_promoted(void **state)
@@ -252,6 +323,26 @@ static void an_outstanding_promotion_survives_a_restart(void **state)
 static size_t nodes_to_ask(struct fixture *w, struct nm_lend_node *ret, size_t n)
 {
     return nm_lend_nodes_to_ask(w->l, w->now_usec, ret, n);
+}
+
+/* Room that isn't confirmed yet is asked for again soon. */
+static void a_node_with_more_room_than_before_is_asked_after_5_s(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_node nodes[3];
+
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 2);
+    answer_room(w, "one", 1024, w->now_usec);
+    w->now_usec += SECONDS(5);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "one");
+    answer_room(w, "one", 1024, w->now_usec); /* confirmed */
+    w->now_usec += SECONDS(5);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "two");
+    w->now_usec += SECONDS(5);
+    assert_int_equal(nodes_to_ask(w, nodes, 3), 1);
+    assert_string_equal(nodes[0].host, "one");
 }
 
 static void nodes_are_asked_the_longest_unasked_first(void **state)
@@ -472,6 +563,10 @@ int main(void)
         TEST(without_known_room_nothing_is_promoted),
         TEST(without_headroom_nothing_is_promoted),
         TEST(one_promotion_is_outstanding_on_a_node),
+        TEST(room_must_be_in_two_answers_of_its_node),
+        TEST(an_answer_that_follows_too_early_lowers_the_room),
+        TEST(answers_far_apart_do_not_confirm_each_other),
+        TEST(a_promotion_takes_its_room),
         TEST(a_container_that_does_not_run_is_not_promoted),
         TEST(a_promoted_container_is_not_lent_any_more),
         TEST(the_end_of_a_promoted_container_is_noted),
@@ -480,6 +575,7 @@ int main(void)
         TEST(the_end_of_a_container_ends_its_promotion),
         TEST(after_a_registration_promotions_are_asked_for_again),
         TEST(an_outstanding_promotion_survives_a_restart),
+        TEST(a_node_with_more_room_than_before_is_asked_after_5_s),
         TEST(nodes_are_asked_the_longest_unasked_first),
         TEST(a_node_is_asked_every_5_s_until_its_containers_run_and_then_every_10_s),
         TEST(after_the_clock_is_set_back_nodes_are_asked_again),

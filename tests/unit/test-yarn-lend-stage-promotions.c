@@ -31,7 +31,7 @@ static void test_a_container_is_promoted_when_there_is_room(void **state)
     (void)state;
     lend_set_up(&l, false, "all");
     lend_one(&l);
-    lend_tell_room(&l, TOKENS_HOST, 1024, true);
+    lend_confirm_room(&l, TOKENS_HOST, 1024);
     assert_string_equal(lend_call(&l), ""); /* the headroom isn't known */
     l.headroom = 256;
     (void)lend_call(&l);
@@ -71,7 +71,7 @@ static void test_no_promotion_without_known_room(void **state)
     assert_string_equal(lend_call(&l), "");
     lend_put_clock_forward(6 * NM_USEC_PER_SEC);
     lend_run_until(&l, &l.room_questions, 2);
-    lend_tell_room(&l, TOKENS_HOST, 256, true);
+    lend_tell_room(&l, TOKENS_HOST, 512, true); /* it is not confirmed */
     assert_string_equal(lend_call(&l), "");
     lend_put_clock_forward(11 * NM_USEC_PER_SEC);
     lend_run_until(&l, &l.room_questions, 3);
@@ -101,7 +101,7 @@ static void test_vcores_count_only_if_the_scheduler_counts_them(void **state)
         (void)lend_call(&l);
         lend_put_clock_forward(6 * NM_USEC_PER_SEC);
         lend_run_until(&l, &l.room_questions, 2);
-        lend_tell_room(&l, TOKENS_HOST, 512, true);
+        lend_confirm_room(&l, TOKENS_HOST, 512);
         assert_string_equal(lend_call(&l), types == 1 ? "; promotes 2/0" : "");
         lend_tear_down(&l);
     }
@@ -205,7 +205,7 @@ static void test_a_promotion_is_asked_for_again(void **state)
     lend_set_up(&l, false, "all");
     l.headroom = 4096;
     lend_one(&l);
-    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    lend_confirm_room(&l, TOKENS_HOST, 512);
     l.w.refuses = NM_EXCEPTION_RETRY;
     assert_string_equal(lend_call(&l), "; promotes 2/0");
     assert_string_equal(lend_call_again(&l), "; promotes 2/0");
@@ -218,8 +218,8 @@ static void test_a_promotion_is_asked_for_again(void **state)
     lend_register(&l);
     (void)lend_call(&l);
     lend_put_clock_forward(6 * NM_USEC_PER_SEC);
-    lend_run_until(&l, &l.room_questions, 2);
-    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
+    lend_confirm_room(&l, TOKENS_HOST, 512);
     assert_string_equal(lend_call(&l), "; promotes 2/0");
     lend_tear_down(&l);
 }
@@ -233,7 +233,7 @@ static void test_errors_of_promotions_are_hidden(void **state)
     lend_set_up(&l, false, "all");
     l.headroom = 4096;
     lend_one(&l);
-    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    lend_confirm_room(&l, TOKENS_HOST, 512);
     assert_string_equal(lend_call(&l), "; promotes 2/0");
     l.errors[l.n_errors++] = (struct lend_error){2, "UPDATE_OUTSTANDING_ERROR", 2};
     l.errors[l.n_errors++] = (struct lend_error){7, "INVALID_CONTAINER_ID", 2};
@@ -245,7 +245,7 @@ static void test_errors_of_promotions_are_hidden(void **state)
     (void)lend_call(&l);
     assert_string_equal(lend_seen(&l), "");
     lend_put_clock_forward(MINUTE + NM_USEC_PER_SEC);
-    lend_run_until(&l, &l.room_questions, 2);
+    lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
     lend_tell_room(&l, TOKENS_HOST, 512, true);
     assert_string_equal(lend_call(&l), "; promotes 2/0");
     lend_tear_down(&l);

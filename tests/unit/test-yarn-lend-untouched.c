@@ -207,7 +207,7 @@ static void test_a_lent_container_that_the_master_updates_looks_guaranteed(void 
     assert_string_equal(lend_seen(&l), "; updated 2, 3 O");
     lend_put_clock_forward(6 * NM_USEC_PER_SEC);
     lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
-    lend_tell_room(&l, TOKENS_HOST, 4096, true);
+    lend_confirm_room(&l, TOKENS_HOST, 4096);
     assert_string_equal(lend_call(&l), "; promotes 2/1");
     lend_tear_down(&l);
 }

@@ -12,7 +12,7 @@
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "${BASH_SOURCE[0]}")/proxied.sh"
 
-node_mb=5120 second_mb=5632 job_deadline=300
+node_mb=5120 second_mb=5632 job_deadline=300 spark_deadline=300
 proxy_at=node01:8049
 memory_of_node=yarn.nodemanager.resource.memory-mb
 rule=NMD_LEND # the variable of a master

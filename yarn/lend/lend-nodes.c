@@ -104,6 +104,30 @@ static void drop_oldest_room(struct nm_lend *l, const struct nm_lend_place *exce
     nm_lend_nodes_drop_unused(l, oldest);
 }
 
+static struct nm_lend_size smaller_of(const struct nm_lend_size *a, const struct nm_lend_size *b)
+{
+    return (struct nm_lend_size){NM_MIN(a->memory_mib, b->memory_mib), NM_MIN(a->vcores, b->vcores)};
+}
+
+/* Notes an answer. One that follows the last one too early can only lower the room: it doesn't confirm it. After the
+ * clock was set back, the room must be confirmed anew. */
+static void note_room(struct nm_lend_place *node, const struct nm_lend_size *room, uint64_t at_usec)
+{
+    const bool is_later = node->has_room && at_usec >= node->room_usec;
+    const uint64_t gap_usec = is_later ? at_usec - node->room_usec : 0;
+
+    if (is_later && gap_usec < NM_LEND_CONFIRM_USEC) {
+        node->room = smaller_of(&node->room, room);
+        node->confirmed = smaller_of(&node->confirmed, room);
+        return;
+    }
+    node->confirmed = (struct nm_lend_size){};
+    if (is_later && gap_usec <= NM_LEND_CONFIRM_MAX_USEC)
+        node->confirmed = smaller_of(&node->room, room);
+    node->room = *room;
+    node->room_usec = at_usec;
+}
+
 int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room)
 {
     struct nm_lend_place *node;
@@ -111,10 +135,9 @@ int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room)
 
     if (r < 0 || !node)
         return r;
+    note_room(node, &room->guaranteed_free, room->at_usec);
     l->n_rooms += !node->has_room;
     node->has_room = true;
-    node->room = room->guaranteed_free;
-    node->room_usec = room->at_usec;
     l->newest_room_usec = NM_MAX(l->newest_room_usec, room->at_usec);
     if (l->n_rooms > NM_LEND_ROOMS_MAX)
         drop_oldest_room(l, node);
@@ -123,10 +146,16 @@ int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room)
 
 /* ---- questions ---------------------------------------------------------------------------------- */
 
+static bool is_unconfirmed(const struct nm_lend_place *node)
+{
+    return node->has_room && node->room.memory_mib > node->confirmed.memory_mib;
+}
+
 /* A time in the future was noted before the clock was set back. */
 static bool is_due(const struct nm_lend_place *node, uint64_t now_usec)
 {
-    uint64_t interval_usec = node->not_running > 0 ? NM_LEND_ASK_NODE_USEC : NM_LEND_ASK_ROOM_USEC;
+    const bool is_open = node->not_running > 0 || is_unconfirmed(node);
+    const uint64_t interval_usec = is_open ? NM_LEND_ASK_NODE_USEC : NM_LEND_ASK_ROOM_USEC;
 
     return node->lent > 0 && (node->asked_usec == 0 || node->asked_usec > now_usec ||
                               nm_sub_u64(now_usec, node->asked_usec) >= interval_usec);

@@ -2,7 +2,8 @@
 
 /*
  * Promotions. A promotion that the ResourceManager can't grant at once stays pending, and cannot be cancelled. If its
- * container ends, it still reserves room on the node. So a promotion is asked for only if its node has room.
+ * container ends, it still reserves room on the node. So a promotion is asked for only if its node has room, and has
+ * had it for long enough that no other application waits for this room.
  */
 
 #include "yarn/lend/lend-state.h"
@@ -43,7 +44,7 @@ static bool can_promote(const struct nm_lend *l, const struct nm_lend_container 
     return c->state == NM_LEND_STATE_RUNNING && c->promote_after_usec <= now_usec && node &&
            node->promoting == c->promoting && node->has_room &&
            node->room_usec <= now_usec && nm_sub_u64(now_usec, node->room_usec) <= NM_LEND_ROOM_USEC &&
-           fits(&c->is.size, node->room.memory_mib, node->room.vcores) &&
+           fits(&c->is.size, node->confirmed.memory_mib, node->confirmed.vcores) &&
            fits(&c->is.size, NM_MAX(headroom->memory_mib, INT64_C(0)) - memory_mib, headroom->vcores - vcores);
 }
 
@@ -67,12 +68,18 @@ int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroo
     return 0;
 }
 
-/* The room that was known before a promotion doesn't hold any more. */
-static void forget_room(struct nm_lend *l, struct nm_lend_place *node)
+static void take_from(struct nm_lend_size *room, const struct nm_lend_size *size)
 {
-    l->n_rooms -= node->has_room;
-    node->has_room = false;
-    node->asked_usec = 0;
+    room->memory_mib = NM_MAX(room->memory_mib - size->memory_mib, INT64_C(0));
+    room->vcores = NM_MAX(room->vcores - size->vcores, 0);
+}
+
+/* The node doesn't know of the promotion yet, so its next answer may still contain this room. But it is confirmed only
+ * as far as it exceeds what is left here. */
+static void take_room(struct nm_lend_place *node, const struct nm_lend_size *size)
+{
+    take_from(&node->room, size);
+    take_from(&node->confirmed, size);
 }
 
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec)
@@ -85,7 +92,7 @@ bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, 
     c->is.promoted_usec = now_usec;
     l->counts.promoted++;
     if (c->node)
-        forget_room(l, c->node);
+        take_room(c->node, &c->is.size);
     nm_lend_containers_end(l, c);
     return true;
 }

@@ -19,8 +19,13 @@
  * this time: without opportunistic allocation, the ResourceManager has dropped the guaranteed part of a key. */
 #define NM_LEND_RESEND_USEC (30 * NM_USEC_PER_SEC)
 #define NM_LEND_ROOM_USEC (15 * NM_USEC_PER_SEC)      /* how long the room of a node is believed */
-#define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)   /* if a container is not known to run */
-#define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC)  /* if all of them run */
+/* Two answers of a node confirm each other if they are this far apart. The ResourceManager allocates room that another
+ * application waits for within a heartbeat of the node, but the node knows of a container only after its master has
+ * launched it: two or three seconds later. */
+#define NM_LEND_CONFIRM_USEC (4 * NM_USEC_PER_SEC)
+#define NM_LEND_CONFIRM_MAX_USEC (90 * NM_USEC_PER_SEC) /* a round of questions to 1000 nodes takes a minute */
+#define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)  /* if a container is not known to run, or room isn't confirmed */
+#define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC) /* otherwise */
 #define NM_LEND_REFUSED_USEC (60 * NM_USEC_PER_SEC)   /* after a refused promotion */
 #define NM_LEND_PENDING_USEC (300 * NM_USEC_PER_SEC)  /* after a promotion that was neither granted nor refused */
 #define NM_LEND_UNKNOWN_USEC (120 * NM_USEC_PER_SEC)  /* see nm_lend_set_unknown() */
@@ -121,7 +126,8 @@ struct nm_lend_place {
     int64_t lent_memory_mib;
     uint64_t asked_usec; /* 0: not asked yet */
     bool has_room;
-    struct nm_lend_size room;
+    struct nm_lend_size room;      /* of the last answer, less what was promoted since */
+    struct nm_lend_size confirmed; /* the part of it that an earlier answer had as well */
     uint64_t room_usec;
 };
 

@@ -251,8 +251,9 @@ int64_t nm_lend_memory_on(const struct nm_lend *l, const char *host, int32_t por
 bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);
 
 /* Returns the promotion to ask for now: the container that has been lent for the longest time, runs, and is on a node
- * whose room is known (not older than 15 s) and suffices, while no other promotion is outstanding on this node and the
- * queue's headroom, less all outstanding promotions, suffices. Marks it as outstanding. A promotion that was
+ * whose room is known and suffices, while no other promotion is outstanding on this node and the queue's headroom, less
+ * all outstanding promotions, suffices. The room must be in the last two answers of the node, which are 4 to 90 seconds
+ * apart, and the last one is not older than 15 seconds. Marks the promotion as outstanding. A promotion that was
  * neither granted nor refused for 5 minutes is returned again: the call with it may have been lost. Returns 1, or 0 if
  * there is none. */
 struct nm_lend_promotion {
