@@ -25,6 +25,8 @@ soak_node_states() { rm_get nodes | jq -r '.nodes.node[] | "\(.nodeHostName) \(.
 # ---- nmd ---------------------------------------------------------------------------------------------------
 
 soak_node_start() { # N
+    local NMD=$NMD
+    [ "$1" != 3 ] || NMD=$third_nmd
     # the masters of the distributed shell get the variable from the node
     JAVA_TOOL_OPTIONS=$small net_start "$1" "$proxy.address=node0$1:8049" "$scheduler_address=rmhost:8049" \
         yarn.nodemanager.recovery.supervised=true "yarn.nodemanager.health-checker.script.path=$shared/health$1" \
