@@ -11,8 +11,9 @@ jobs_of=(auxhost)
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
-# shellcheck disable=SC2034 # jobs.sh uses it
-job_deadline=240
+# Of several local directories, Hadoop chooses one for a copy of a remote class path, and removes former copies only there.
+# shellcheck disable=SC2034 # jobs.sh uses them
+job_deadline=240 disks=(1)
 service=yarn.nodemanager.aux-services
 all_services=plain,own,system,file,hdfs
 # shellcheck disable=SC2154
@@ -65,7 +66,8 @@ host_trouble() {
     diag "the end of the services' log:" "$(tail -n 30 "$dir/nmd1/state-aux/log/aux-host.log")" \
         "$(grep 'auxiliary services' "$dir/nmd1.log" | tail -n 10)"
 }
-runs_again() { [ "$(host state) $(host restarts)" = "running $1" ]; } # RESTARTS
+# One question: between two, the process might end.
+runs_again() { [ "$(status_of '.upstream.aux_host | "\(.state) \(.restarts)"')" = "running $1" ]; } # RESTARTS
 own_loader='ApplicationClassLoader ApplicationClassLoader'
 
 loading() {

@@ -20,7 +20,12 @@ log=$dir/nmd1/state-aux/log/aux-host.log
 start_node() { nmd_node_start 1 "${properties[@]}" "$@" && wait_until 60 node_is 1 RUNNING; } # NAME=VALUE...
 host() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
 host_trouble() { diag "the end of the services' log:" "$(tail -n 30 "$log")" "$(grep "auxiliary services" "$dir/nmd1.log" | tail -n 10)"; }
-is_running() { [ "$(host state)" = running ] && [ "$(host pid)" != "${1:-0}" ]; } # [FORMER-PID]
+# One question: between two, the process might end.
+is_running() {# [FORMER-PID]
+    local now
+    now=$(status_of '.upstream.aux_host | "\(.state) \(.pid)"')
+    [[ $now == "running "* ]] && [ "${now#running }" != "${1:-0}" ]
+}
 has_applications() { [ "$(host applications)" = "$1" ]; }
 is_known() { has_applications 1; }
 maps_are_done() { grep -q 'map 100% reduce 0%' "$dir/$1.log"; } # NAME

@@ -24,7 +24,12 @@ host_trouble() {
 start_node() { nmd_node_start 1 "${properties[@]}" && wait_until 60 node_is 1 RUNNING; }
 is_known() { [ "$(host applications)" = 1 ]; }
 is_forgotten() { [ "$(host applications)" = 0 ]; }
-is_running() { [ "$(host state)" = running ] && [ "$(host pid)" != "$1" ]; } # FORMER-PID
+# One question: between two, the process might end.
+is_running() {# FORMER-PID
+    local now
+    now=$(status_of '.upstream.aux_host | "\(.state) \(.pid)"')
+    [[ $now == "running "* ]] && [ "${now#running }" != "$1" ]
+}
 other_programs() { pgrep -P "${nmd_nodes[1]}" '^nm-(shu|spa)'; }
 outputs_are_made() { grep -q 'VertexName: Tokenizer Progress: 100%' "$dir/$1.log"; } # NAME
 
