@@ -21,7 +21,7 @@ start_node() { nmd_node_start 1 "${properties[@]}" "$@" && wait_until 60 node_is
 host() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
 host_trouble() { diag "the end of the services' log:" "$(tail -n 30 "$log")" "$(grep "auxiliary services" "$dir/nmd1.log" | tail -n 10)"; }
 # One question: between two, the process might end.
-is_running() {# [FORMER-PID]
+is_running() { # [FORMER-PID]
     local now
     now=$(status_of '.upstream.aux_host | "\(.state) \(.pid)"')
     [[ $now == "running "* ]] && [ "${now#running }" != "${1:-0}" ]

@@ -25,7 +25,7 @@ start_node() { nmd_node_start 1 "${properties[@]}" && wait_until 60 node_is 1 RU
 is_known() { [ "$(host applications)" = 1 ]; }
 is_forgotten() { [ "$(host applications)" = 0 ]; }
 # One question: between two, the process might end.
-is_running() {# FORMER-PID
+is_running() { # FORMER-PID
     local now
     now=$(status_of '.upstream.aux_host | "\(.state) \(.pid)"')
     [[ $now == "running "* ]] && [ "${now#running }" != "$1" ]
