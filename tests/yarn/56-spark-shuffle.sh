@@ -24,6 +24,9 @@ has_pushed() { grep -q 'Shuffle merge enabled' "$dir/$1.log"; } # NAME
 has_shown_blocks() { [ "$(shown .blocks_sent)" -ge 5 ] && [ "$(shown .sent_bytes)" -gt 0 ]; }
 released() { grep -c map "$shared/work/$1.marks"; } # NAME: prints the number of maps that have run
 has_maps() { [ "$(released "$1")" = 6 ]; }          # NAME
+# Spark does not repeat a question for the local directories of an executor, so a job whose first reduce tasks meet no service runs maps
+# again.
+first_is_over() { grep -q 'Job 0 finished' "$dir/$1.log"; } # NAME
 no_executors() { ! nmctl list --json | jq -r '.[].name' | grep -q executor; }
 
 start_node() { # NAME=VALUE...
@@ -37,7 +40,7 @@ begin() { # NAME OPTION...
         spark.dynamicAllocation.executorIdleTimeout=1s \
         spark.dynamicAllocation.schedulerBacklogTimeout=1s spark.dynamicAllocation.minExecutors=0 \
         spark.dynamicAllocation.maxExecutors=2 "$@" -- "$shared/work/$name.marks" "$shared/work/$name.go"
-    wait_until 120 has_maps "$name"
+    wait_until 120 has_maps "$name" && wait_until 60 first_is_over "$name"
 }
 proceed() { # NAME
     local status=0
