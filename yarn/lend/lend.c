@@ -73,6 +73,11 @@ struct nm_lend_figures nm_lend_figures(const struct nm_lend *l)
     return f;
 }
 
+bool nm_lend_knows_key(const struct nm_lend *l, const struct nm_lend_key *key)
+{
+    return nm_lend_keys_find(l, key) != NULL;
+}
+
 bool nm_lend_is_asked(const struct nm_lend *l, const struct nm_lend_key *key)
 {
     const struct nm_lend_entry *e = nm_lend_keys_find(l, key);

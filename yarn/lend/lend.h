@@ -199,6 +199,8 @@ int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now
  * minute again after 30 minutes without a preemption. */
 bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Returns whether the books have a place for this key. They have NM_LEND_KEYS_MAX. */
+bool nm_lend_knows_key(const struct nm_lend *l, const struct nm_lend_key *key);
 /* Returns whether opportunistic containers are asked for with this key in order to lend them. Otherwise, the master
  * itself asks for them. */
 bool nm_lend_is_asked(const struct nm_lend *l, const struct nm_lend_key *key);

@@ -226,13 +226,19 @@ static int add_ask(struct nm_lender *l, const struct nm_lend_ask *ask, struct nm
 
 int nm_lender_keep_ask(struct nm_lender *l, const struct nm_lend_ask *ask, const Masters__Ask *m)
 {
-    const size_t size = protobuf_c_message_get_packed_size(&m->base);
-    struct nm_lender_ask *former = find_ask(l, &ask->key);
+    struct nm_lender_ask *former;
     struct nm_bytes packed;
     uint8_t *data;
+    size_t size;
 
+    /* A master may have very many asks. Those beyond the limit of the books are left out first, because looking for a
+     * place for each of them would take seconds. */
+    if (!nm_lend_knows_key(l->books, &ask->key))
+        return 0;
+    size = protobuf_c_message_get_packed_size(&m->base);
     if (size > NM_LENDER_ASK_MAX_BYTES)
         return 0;
+    former = find_ask(l, &ask->key);
     data = malloc(size + 1);
     if (!data)
         return -ENOMEM;
