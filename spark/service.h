@@ -28,7 +28,7 @@ struct nm_spark_counters {
 /* Limits that an operator may set. 0: the server's own. */
 struct nm_spark_limits {
     uint64_t chunks;       /* blocks that are sent at the same time, at all connections; 0: any number */
-    uint64_t timeout_usec; /* a connection on which nothing is sent or received for this time is closed */
+    uint64_t timeout_usec; /* the server closes a connection that has carried no data for this time */
 };
 
 struct nm_spark_service {

@@ -65,7 +65,7 @@ int nm_yarn_dir_id_renew(int dir_fd, char ret[static NM_YARN_DIR_ID_SIZE])
     return r;
 }
 
-/* A damaged file counts as none. */
+/* If the id file is damaged, the directory is treated as one that has no id file. */
 int nm_yarn_dir_id_read(int dir_fd, char ret[static NM_YARN_DIR_ID_SIZE])
 {
     char text[NM_YARN_DIR_ID_SIZE];

@@ -526,7 +526,7 @@ static int check_open(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         return -EROFS;
     }
     r = s->checks_disks ? try_to_make(d->fd) : 0;
-    if (r < 0 && r != -ENOMEM && !(why && is_no_room(r))) { /* a lack of memory says nothing about the directory */
+    if (r < 0 && r != -ENOMEM && !(why && is_no_room(r))) { /* if nmd has no memory, the directory may still be good */
         (void)snprintf(d->why, sizeof d->why, "can't write to it: %s", strerror(-r));
         return r;
     }

@@ -21,7 +21,7 @@ struct nm_yarn_dir {
     unsigned n_opened; /* how often the directory was opened */
     dev_t dev; /* dev and ino: the directory that was opened last; ino 0: no directory was opened yet */
     ino_t ino;
-    char id[NM_YARN_DIR_ID_SIZE]; /* id of that directory, or of the one that an earlier nmd has used; "": none */
+    char id[NM_YARN_DIR_ID_SIZE]; /* the directory's id; until nmd opens it, the id that an earlier nmd noted; or "" */
     char *mount; /* path at which the directory's disk was mounted; NULL: unknown, or the disk of "/" */
     bool is_good;
     bool is_full; /* the disk was full at the last check */
@@ -36,7 +36,7 @@ struct nm_yarn_dirs {
     struct nm_yarn_dir *all;
     size_t n;
     const struct nm_yarn_settings *settings;
-    const char *state_dir; /* nmd's state directory, with the memory of the directories; NULL: none */
+    const char *state_dir; /* nmd's state directory, in which nmd notes ids and mounts; NULL: nmd notes nothing */
     uint64_t checked_usec;
     bool is_suspected;
     bool are_locked; /* each directory must be locked before it is used */

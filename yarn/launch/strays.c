@@ -85,7 +85,7 @@ static void end_dir(struct nm_yarn_strays *s)
     s->i++;
 }
 
-/* Opens the users' directories of the next directory that must be searched. Returns false if there is none. */
+/* Opens usercache in the next local directory that nmd must search. Returns false if no such directory is left. */
 static bool begin_dir(struct nm_yarn_strays *s)
 {
     for (; s->i < s->local->n; s->i++) {
