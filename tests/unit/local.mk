@@ -44,8 +44,8 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-shuffle-process %D%/test-yarn-spark-config %D%/test-yarn-state %D%/test-yarn-token
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
 	%D%/test-yarn-gpus %D%/test-yarn-labels %D%/test-yarn-resources \
-	%D%/test-yarn-lend-history %D%/test-yarn-lend-log %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
-	%D%/test-yarn-lend-distribute %D%/test-yarn-lend-rooms \
+	%D%/test-yarn-lend-attempts %D%/test-yarn-lend-distribute %D%/test-yarn-lend-history %D%/test-yarn-lend-log \
+	%D%/test-yarn-lend-rooms %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-aux-host %D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-spark %D%/test-yarn-tracker
@@ -179,7 +179,7 @@ $(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks
 $(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-observe yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
-	yarn-lend-stage-promotions yarn-lend-untouched yarn-lend-distribute yarn-lend-rooms)
+	yarn-lend-attempts yarn-lend-stage-promotions yarn-lend-untouched yarn-lend-distribute yarn-lend-rooms)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,log-uploader-fixture,log-uploader log-uploader-again)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \

@@ -180,6 +180,67 @@ static void containers_of_an_earlier_attempt_are_adopted_once(void **state)
     assert_int_equal(figures(w).lent, 0);
 }
 
+static bool knows(const struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_knows(w->l, &id);
+}
+
+/* Replaces the books by new ones with the containers of the former. */
+static void copy_books(struct fixture *w, const struct nm_lend *newer)
+{
+    struct nm_lend *former = w->l;
+
+    assert_int_equal(nm_lend_new(&w->l), 0);
+    assert_int_equal(nm_lend_copy_containers(w->l, former, newer), 0);
+    nm_lend_free(former);
+}
+
+static void the_containers_of_an_earlier_attempt_are_copied(void **state)
+{
+    struct fixture *w = *state;
+    const struct nm_yarn_container_id ended = id_of(2);
+    _cleanup_(nm_lend_freep) struct nm_lend *newer = NULL;
+    const struct nm_lend_grant g = opportunistic(3);
+
+    set_mode(w, NM_LEND_ALL);
+    lend(w, 3);
+    assert_true(nm_lend_ended(w->l, &ended, true, w->now_usec));
+    copy_books(w, NULL);
+    restart(w);
+    assert_true(knows(w, 1) && knows(w, 2) && knows(w, 3));
+    assert_int_equal(figures(w).lent, 2);
+    assert_int_equal(figures(w).keys, 0);
+    assert_int_equal(nm_lend_new(&newer), 0);
+    assert_int_equal(nm_lend_adopt(newer, &g, w->now_usec), 0);
+    copy_books(w, newer);
+    assert_true(knows(w, 1) && knows(w, 2) && !knows(w, 3));
+    assert_int_equal(nm_lend_copy_containers(w->l, newer, NULL), 0);
+    assert_int_equal(nm_lend_copy_containers(w->l, newer, NULL), 0);
+    assert_int_equal(figures(w).lent, 2);
+}
+
+/* Of the rest, the newest histories are kept. */
+static void at_most_4096_containers_of_earlier_attempts_are_copied_as_lent(void **state)
+{
+    struct fixture *w = *state;
+    _cleanup_(nm_lend_freep) struct nm_lend *other = NULL;
+    struct nm_lend_grant g;
+
+    assert_int_equal(nm_lend_new(&other), 0);
+    for (int64_t i = 1; i <= 4096; i++) {
+        g = opportunistic(10000 + i);
+        assert_int_equal(nm_lend_adopt(other, &g, w->now_usec), 0);
+    }
+    set_mode(w, NM_LEND_ALL);
+    lend(w, 2);
+    assert_int_equal(nm_lend_copy_containers(w->l, other, NULL), 0);
+    restart(w);
+    assert_int_equal(figures(w).lent, 4096);
+    assert_true(knows(w, 1) && knows(w, 10001) && knows(w, 14094) && knows(w, 14096));
+}
+
 /* ---- guaranteed containers ---------------------------------------------------------------------- */
 
 /* The ResourceManager had granted a container when the books moved the ask. */
@@ -531,7 +592,7 @@ static void damaged_books_are_refused(void **state)
 
 static int try_everything(void *userdata)
 {
-    _cleanup_(nm_lend_freep) struct nm_lend *l = NULL, *restored = NULL;
+    _cleanup_(nm_lend_freep) struct nm_lend *l = NULL, *restored = NULL, *copy = NULL;
     _cleanup_free_ uint8_t *packed = NULL;
     const struct nm_lend_ask a = ask_of(20, 1);
     const struct nm_lend_grant g = opportunistic(1), more = opportunistic(2);
@@ -557,6 +618,10 @@ static int try_everything(void *userdata)
         r = nm_lend_pack(l, &packed, &size);
     if (r == 0)
         r = nm_lend_restore((struct nm_bytes){packed, size}, &restored);
+    if (r == 0)
+        r = nm_lend_new(&copy);
+    if (r == 0)
+        r = nm_lend_copy_containers(copy, restored, NULL);
     return r;
 }
 
@@ -598,6 +663,8 @@ int main(void)
         TEST(a_container_whose_ask_was_withdrawn_is_used_if_it_is_wanted),
         TEST(unknown_opportunistic_containers_pass),
         TEST(containers_of_an_earlier_attempt_are_adopted_once),
+        TEST(the_containers_of_an_earlier_attempt_are_copied),
+        TEST(at_most_4096_containers_of_earlier_attempts_are_copied_as_lent),
         TEST(if_a_guaranteed_container_comes_late_the_last_opportunistic_one_is_released),
         TEST(what_the_books_have_asked_for_twice_is_corrected_and_released),
         TEST(a_container_that_the_master_no_longer_wants_passes),

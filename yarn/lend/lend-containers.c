@@ -191,6 +191,11 @@ struct nm_lend_history *nm_lend_containers_find_ended(const struct nm_lend *l, c
     return NULL;
 }
 
+bool nm_lend_knows(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    return nm_lend_containers_find(l, id) || nm_lend_containers_find_ended(l, id);
+}
+
 void nm_lend_containers_append_ended(struct nm_lend *l, const struct nm_lend_history *h)
 {
     if (l->n_ended < NM_LEND_ENDED_MAX) {
@@ -199,4 +204,50 @@ void nm_lend_containers_append_ended(struct nm_lend *l, const struct nm_lend_his
     }
     l->ended[l->ended_at] = *h;
     l->ended_at = (l->ended_at + 1) % NM_LEND_ENDED_MAX;
+}
+
+/* ---- from one attempt to the next --------------------------------------------------------------- */
+
+static bool is_known(const struct nm_lend *l, const struct nm_lend *newer, const struct nm_yarn_container_id *id)
+{
+    return nm_lend_knows(l, id) || (newer && nm_lend_knows(newer, id));
+}
+
+static int copy_ended(struct nm_lend *l, const struct nm_lend_history *h)
+{
+    if (nm_lend_containers_reserve_ended(l, l->n_lent + 1) < 0)
+        return -ENOMEM;
+    nm_lend_containers_append_ended(l, h);
+    l->revision++;
+    return 0;
+}
+
+static int copy_lent(struct nm_lend *l, const struct nm_lend_container *from)
+{
+    _cleanup_free_ struct nm_lend_container *c = NULL;
+
+    if (l->n_lent >= NM_LEND_CONTAINERS_MAX)
+        return copy_ended(l, &from->is);
+    c = malloc(sizeof *c);
+    if (!c)
+        return -ENOMEM;
+    *c = *from;
+    c->node = NULL;
+    return nm_lend_containers_add(l, &c);
+}
+
+int nm_lend_copy_containers(struct nm_lend *l, const struct nm_lend *from, const struct nm_lend *newer)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < from->n_ended; i++) {
+        const struct nm_lend_history *h = nm_lend_containers_ended(from, i);
+
+        if (!is_known(l, newer, &h->id))
+            r = copy_ended(l, h);
+    }
+    for (size_t i = 0; r == 0 && i < from->n_lent; i++)
+        if (!is_known(l, newer, &from->by_age[i]->is.id))
+            r = copy_lent(l, from->by_age[i]);
+    return r;
 }

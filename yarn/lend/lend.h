@@ -302,11 +302,17 @@ struct nm_lend_history {
     bool running, queued; /* as its node has said last; both false: the node has said nothing yet, or it has ended */
     enum nm_lend_mode mode; /* the mode with which it was lent */
 };
-/* Returns whether the books know the container. */
+/* Returns whether the books know the container: it is lent, or its history is kept. */
+bool nm_lend_knows(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Sets *ret to the history of a container. Returns whether the books know it. */
 bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_container_id *id, struct nm_lend_history *ret);
 /* Calls cb for each container that is lent, or whose history is kept. */
 typedef void (*nm_lend_history_cb_t)(const struct nm_lend_history *h, void *userdata);
 void nm_lend_each_history(const struct nm_lend *l, nm_lend_history_cb_t cb, void *userdata);
+/* Copies the containers of `from` that neither these books nor `newer` know. newer: may be NULL. What is lent in `from`
+ * is also lent here, but without its node. If NM_LEND_CONTAINERS_MAX are lent already, and for the rest, only the
+ * history is kept. Returns 0, or -ENOMEM if not all were copied. */
+int nm_lend_copy_containers(struct nm_lend *l, const struct nm_lend *from, const struct nm_lend *newer);
 
 /* Calls cb for each key with its state, for the status. The last one may be the newest of the keys that are left alone
  * because there are too many. */

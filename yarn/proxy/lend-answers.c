@@ -40,14 +40,14 @@ static struct nm_lend_grant grant_of(const Masters__Container *m)
 
 /* ---- containers of earlier attempts --------------------------------------------------------------- */
 
-/* Returns whether an opportunistic container of an earlier attempt was lent. If the former attempt ran on another node,
- * its books are there. The container is taken for lent then, unless it is known that nothing is lent. */
+/* Returns whether an opportunistic container of an earlier attempt was lent. If that attempt ran on another node, its
+ * books are there. The container is taken for lent then, unless it is known that nothing is lent. */
 static bool was_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id)
 {
-    if (nm_lend_is_lent(l->books, id))
+    if (nm_lend_knows(l->books, id) || (l->former && nm_lend_knows(l->former, id)))
         return true;
-    if (l->former)
-        return nm_lend_is_lent(l->former, id);
+    if (l->former && id->attempt.number >= l->former_since)
+        return false;
     return l->choice.rule.mode != NM_LEND_OFF || l->choice.source == NM_YARN_LENDING_NO_TYPE;
 }
 
@@ -207,6 +207,20 @@ static void show_end(struct nm_stage_call *c, Masters__Ended *m)
         m->diagnostics = text;
 }
 
+/* Notes the end of a container of an earlier attempt that this attempt hasn't taken over: it ended between the
+ * attempts, or its end was reported to the earlier attempt, which ended before it could acknowledge the answer. Returns
+ * whether it was lent. */
+static bool take_former_end(struct nm_lender *l, const Masters__Ended *m, const struct nm_yarn_container_id *id)
+{
+    if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt) || m->execution_type != NM_LENDER_OPPORTUNISTIC ||
+        !was_lent(l, id))
+        return false;
+    if (l->former)
+        (void)nm_lend_ended(l->former, id, m->exit_status == EXIT_KILLED_BY_SCHEDULER, nm_steady_usec());
+    l->dirty |= l->former && l->former_revision != nm_lend_revision(l->former);
+    return true;
+}
+
 /* Handles an end. Returns whether the master sees it. These books don't know the containers that were promoted for the
  * attempt before, but the lender has their updates. */
 static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ended *m)
@@ -221,10 +235,10 @@ static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ende
     id = nm_yarn_container_of(m->id);
     if (nm_lender_is_hidden(l, &id, true))
         return false;
-    is_new = nm_lend_is_lent(l->books, &id);
+    is_new = nm_lend_is_lent(nm_lend_knows(l->books, &id) || !l->former ? l->books : l->former, &id);
     has_update = nm_lender_find_update(l, &id);
     nm_lender_drop_update(l, &id);
-    if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !has_update)
+    if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !take_former_end(l, m, &id) && !has_update)
         return true;
     if (is_new && preempted)
         nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",

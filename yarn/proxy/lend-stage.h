@@ -58,10 +58,13 @@ struct nm_lender {
     struct nm_stage_master *m;
     struct nm_lender *next; /* in the list of the context */
     struct nm_lend *books;
-    struct nm_lend *former;        /* the books of the attempt before this one; NULL: nothing was lent to it, or it ran
-                                      on another node. If the books began late, these are empty: opportunistic
-                                      containers from before are those of the application itself */
+    struct nm_lend *former;        /* the containers of earlier attempts: those that were lent then, and the history of
+                                      the others; NULL: the attempt before this one ran on another node. If the books
+                                      began late, these are empty: opportunistic containers from before are those of
+                                      the application itself */
+    int32_t former_since;          /* the first attempt from which on `former` has all that was lent */
     struct nm_bytes former_packed; /* owned by this struct */
+    uint64_t former_revision;      /* of `former` when it was packed */
     char *queue, *type;            /* NULL: not known yet */
     struct nm_yarn_lending_choice choice;
     bool memory_only;   /* the ResourceManager doesn't count vcores */
@@ -164,7 +167,7 @@ int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept);
 int nm_lender_begin_late(struct nm_lender *l);
 /* Drops the state, except the list of the context and the timer. */
 void nm_lender_clear(struct nm_lender *l);
-/* Takes over the books and the updates of the attempt before this one. */
+/* Takes over what was lent to the attempt before this one and to earlier ones, and their updates. */
 void nm_lender_inherit(void *stage, const void *former);
 struct nm_lender *nm_lender_free(struct nm_lender *l);
 NM_DEFINE_CLEANUP(struct nm_lender *, nm_lender_free)

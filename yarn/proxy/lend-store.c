@@ -108,8 +108,10 @@ static int pack_with(const struct nm_lender *l, struct nm_bytes books, struct nm
 
     m.has_books = 1;
     m.books = data_of(books);
-    m.has_former = l->former_packed.size > 0;
+    m.has_former = l->former != NULL;
     m.former = data_of(l->former_packed);
+    m.has_former_since = l->former_since > 0;
+    m.former_since = l->former_since;
     m.queue = l->queue;
     m.type = l->type;
     m.has_memory_only = 1;
@@ -138,6 +140,24 @@ static void drop_packed(struct nm_bytes *b)
     *b = (struct nm_bytes){};
 }
 
+/* The containers of earlier attempts rarely change, so their packed form is kept. */
+static int pack_former(struct nm_lender *l)
+{
+    uint8_t *data;
+    size_t size;
+    int r;
+
+    if (!l->former || (l->former_packed.data && l->former_revision == nm_lend_revision(l->former)))
+        return 0;
+    r = nm_lend_pack(l->former, &data, &size);
+    if (r < 0)
+        return r;
+    drop_packed(&l->former_packed);
+    l->former_packed = (struct nm_bytes){data, size};
+    l->former_revision = nm_lend_revision(l->former);
+    return 0;
+}
+
 int nm_lender_persist(void *stage, struct nm_yarn_stored_master *m)
 {
     struct nm_lender *l = stage;
@@ -145,8 +165,10 @@ int nm_lender_persist(void *stage, struct nm_yarn_stored_master *m)
     struct nm_bytes packed;
     struct nm_arena a;
     size_t size = 0;
-    int r = nm_lend_pack(l->books, &books, &size);
+    int r = pack_former(l);
 
+    if (r == 0)
+        r = nm_lend_pack(l->books, &books, &size);
     if (r < 0)
         return r;
     nm_arena_init(&a, STATE_BYTES, NULL);
@@ -177,18 +199,6 @@ void nm_lender_save(struct nm_lender *l)
 }
 
 /* ---- restoring ------------------------------------------------------------------------------------ */
-
-static int copy_bytes(ProtobufCBinaryData from, struct nm_bytes *ret)
-{
-    uint8_t *data = malloc(from.len + 1);
-
-    if (!data)
-        return -ENOMEM;
-    if (from.len > 0)
-        (void)memcpy(data, from.data, from.len);
-    *ret = (struct nm_bytes){data, from.len};
-    return 0;
-}
 
 static int take_ask(struct nm_lender *l, ProtobufCBinaryData packed, struct nm_arena *a)
 {
@@ -241,8 +251,7 @@ static int take_books(struct nm_lender *l, const Yarn__StoredLending *m)
 
     if (r == 0 && m->has_former)
         r = nm_lend_restore((struct nm_bytes){m->former.data, m->former.len}, &l->former);
-    if (r == 0 && m->has_former)
-        r = copy_bytes(m->former, &l->former_packed);
+    l->former_since = m->former_since;
     return r;
 }
 
@@ -271,36 +280,26 @@ int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept)
 
 /* ---- from one attempt to the next ----------------------------------------------------------------- */
 
-/* An attempt that ended before it registered hasn't taken over the containers of the attempt before it. Their books are
- * handed on then. */
-static const struct nm_lend *books_of_former(const struct nm_lender *from)
-{
-    return nm_lend_figures(from->books).lent == 0 && from->former ? from->former : from->books;
-}
-
-static int copy_former(struct nm_lender *l, const struct nm_lend *books)
-{
-    _cleanup_free_ uint8_t *packed = NULL;
-    size_t size;
-    int r = nm_lend_pack(books, &packed, &size);
-
-    if (r == 0)
-        r = nm_lend_restore((struct nm_bytes){packed, size}, &l->former);
-    if (r < 0)
-        return r;
-    l->former_packed = (struct nm_bytes){STEAL_PTR(packed), size};
-    l->dirty = true;
-    return 0;
-}
-
-/* The books of the former attempt say which of its containers are lent. Without memory, the lender knows nothing of
- * them, as if the former attempt had run on another node. */
+/* The books of the former attempt, and what it knew of attempts before it, say which containers were lent. Their ends
+ * may be reported to any later attempt. If the former attempt was not the one just before this one, the attempt between
+ * them ran on another node. Without memory, the lender knows nothing, as if all of them had run on other nodes. */
 static void take_former(struct nm_lender *l, const struct nm_lender *from)
 {
-    const struct nm_lend *books = books_of_former(from);
+    const int32_t before = from->m->attempt.number;
+    _cleanup_(nm_lend_freep) struct nm_lend *all = NULL;
+    int r = nm_lend_new(&all);
 
-    if (nm_lend_figures(books).lent > 0 || books == from->former)
-        (void)copy_former(l, books);
+    if (r == 0 && from->former)
+        r = nm_lend_copy_containers(all, from->former, from->books);
+    if (r == 0)
+        r = nm_lend_copy_containers(all, from->books, NULL);
+    if (r < 0)
+        return;
+    l->former = STEAL_PTR(all);
+    l->former_since = before + 1 < l->m->attempt.number ? l->m->attempt.number
+                      : from->former                    ? from->former_since
+                                                        : before;
+    l->dirty = true;
 }
 
 /* The former attempt can't finish its updates: it ends. If the containers outlive it, their nodes still need the new
@@ -332,7 +331,7 @@ int nm_lender_begin_late(struct nm_lender *l)
     int r = nm_lend_new(&l->books);
 
     if (r == 0)
-        r = copy_former(l, l->books);
+        r = nm_lend_new(&l->former);
     if (r == 0)
         nm_lend_begin_late(l->books);
     return r;
@@ -348,6 +347,7 @@ void nm_lender_clear(struct nm_lender *l)
     l->m->lends = NULL;
     l->books = nm_lend_free(l->books);
     l->former = nm_lend_free(l->former);
+    l->former_since = 0;
     free(l->queue);
     free(l->type);
     l->queue = l->type = NULL;

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The stage that lends, and the attempts of an application: what a later attempt sees of containers that were lent to
+ * earlier ones. */
+
+#include "lend-stage-fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "yarn-tokens.h"
+
+/* Lends a container with this number to the present attempt. */
+static void lend_one(struct lend_fixture *l, int64_t number)
+{
+    lend_want(l, 20, 1);
+    (void)lend_call(l);
+    lend_grant(l, number, true);
+    (void)lend_call(l);
+}
+
+/* The ResourceManager reports the end of a container of that attempt. Returns what the master sees. */
+static const char *end_of(struct lend_fixture *l, int32_t attempt, int64_t number, int32_t status)
+{
+    l->ended[l->n_ended++] = (struct lend_end){.number = number, .status = status, .diagnostics = "x",
+                                               .attempt = attempt};
+    (void)lend_call(l);
+    return lend_seen(l);
+}
+
+/* ---- ends between two attempts -------------------------------------------------------------------- */
+
+static void test_a_container_that_ended_between_two_attempts_was_lent(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned restarts = 0; restarts < 2; restarts++) {
+        lend_set_up(&l, false, "all");
+        lend_launch(&l, 1);
+        lend_one(&l, 2);
+        lend_one(&l, 3);
+        lend_launch(&l, 2); /* none of them lives */
+        if (restarts)
+            lend_restart(&l);
+        assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -102 G Lent by nmd: x");
+        assert_non_null(strstr(proxy_log_message, "_01_000002 of appattempt_1410901177871_0001_000002 was preempted"));
+        assert_string_equal(end_of(&l, 1, 3, 143), "; ended 3 143 G x");
+        assert_string_equal(end_of(&l, 1, 4, -108), "; ended 4 -108 O x"); /* the application's own */
+        assert_string_equal(end_of(&l, 2, 5, -108), "; ended 5 -108 O x");
+        lend_tear_down(&l);
+    }
+}
+
+/* The former attempt may have ended before it could acknowledge the answer with the end. */
+static void test_an_end_may_be_reported_to_two_attempts(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_one(&l, 2);
+    assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -102 G Lent by nmd: x");
+    assert_int_equal(lend_figures(&l).lent, 0);
+    lend_launch(&l, 2);
+    lend_restart(&l);
+    assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -102 G Lent by nmd: x");
+    lend_tear_down(&l);
+}
+
+/* The node preempted the container before it knew of the promotion. The ResourceManager has told it of the promotion
+ * itself, so the stage has no token for the node. */
+static void test_a_promoted_container_may_end_between_two_attempts(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_one(&l, 2);
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1};
+    (void)lend_call(&l);
+    lend_tell_update(&l, 0);
+    lend_launch(&l, 2);
+    assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -102 G Lent by nmd: x");
+    lend_tear_down(&l);
+}
+
+/* The third attempt sees the ends of containers of the first one and of the second one. The second one has registered
+ * or not, and taken over the container of the first one or not. */
+static void test_a_later_attempt_knows_the_containers_of_all_earlier_ones(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        lend_set_up(&l, false, "all");
+        lend_launch(&l, 1);
+        lend_one(&l, 2);
+        l.attempt = 2;
+        if (way == 0)
+            proxy_launch(&l.w, 2);
+        if (way > 1)
+            l.previous[l.n_previous++] = (struct lend_container){.number = 2, .attempt = 1, .opportunistic = true};
+        if (way > 0) {
+            lend_launch(&l, 2);
+            lend_one(&l, 3);
+        }
+        if (way == 3)
+            lend_restart(&l);
+        lend_launch(&l, 3);
+        if (way == 3)
+            lend_restart(&l);
+        assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -102 G Lent by nmd: x");
+        if (way > 0)
+            assert_string_equal(end_of(&l, 2, 3, -108), "; ended 3 -102 G Lent by nmd: x");
+        assert_string_equal(end_of(&l, 1, 9, -108), "; ended 9 -108 O x");
+        assert_string_equal(end_of(&l, 2, 9, -108), "; ended 9 -108 O x");
+        lend_tear_down(&l);
+    }
+}
+
+/* Nothing was lent to the first attempt. The opportunistic container is one that it has asked for itself. */
+static void test_own_containers_of_an_earlier_attempt_stay_as_they_are(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_ask(&l, (struct lend_ask){.priority = 20, .count = 2, .opportunistic = true});
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    lend_grant(&l, 3, true);
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "2 O, 3 O");
+    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .attempt = 1, .opportunistic = true};
+    lend_launch(&l, 2);
+    assert_string_equal(lend_seen_previous(&l), "2 O");
+    lend_restart(&l);
+    assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -108 O x");
+    assert_string_equal(end_of(&l, 1, 3, -108), "; ended 3 -108 O x");
+    lend_tear_down(&l);
+}
+
+/* The first attempt ran on another node, the second and the third one on this node. The container of the first one
+ * counts as lent, unless nothing is lent. */
+static void test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned way = 0; way < 3; way++) {
+        lend_set_up(&l, false, way == 0 ? "off" : "all");
+        l.attempt = 2;
+        proxy_launch(&l.w, 2);
+        lend_run_until(&l, &l.type_questions, 1);
+        lend_tell_type(&l, "MAPREDUCE");
+        lend_register(&l);
+        if (way == 2) {
+            lend_launch(&l, 3);
+            lend_restart(&l);
+        }
+        assert_string_equal(end_of(&l, 1, 2, -108),
+                            way == 0 ? "; ended 2 -108 O x" : "; ended 2 -102 G Lent by nmd: x");
+        if (way == 2)
+            assert_string_equal(end_of(&l, 2, 2, -108), "; ended 2 -108 O x");
+        lend_tear_down(&l);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_container_that_ended_between_two_attempts_was_lent),
+        cmocka_unit_test(test_an_end_may_be_reported_to_two_attempts),
+        cmocka_unit_test(test_a_promoted_container_may_end_between_two_attempts),
+        cmocka_unit_test(test_a_later_attempt_knows_the_containers_of_all_earlier_ones),
+        cmocka_unit_test(test_own_containers_of_an_earlier_attempt_stay_as_they_are),
+        cmocka_unit_test(test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers),
+    };
+    sigset_t mask;
+
+    /* As in nmd, the event loop watches the child processes that resolve names. */
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
