@@ -52,7 +52,7 @@ struct lend_fixture {
     struct lend_ask asks[LEND_LIST_MAX];
     size_t n_asks;
     /* the next answer; each call to the ResourceManager that isn't refused uses it up, except while `repeats` */
-    struct lend_container granted[LEND_LIST_MAX], previous[8], updated[8];
+    struct lend_container granted[LEND_LIST_MAX], previous[LEND_LIST_MAX], updated[8];
     struct lend_end ended[8];
     struct lend_error errors[8];
     size_t n_granted, n_previous, n_updated, n_ended, n_errors;

@@ -163,7 +163,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
 #define PLACED "container_1_1_01_1099511627775"
 #define LENT \
     "\"lent\":1,\"lent_memory_bytes\":2,\"queued\":0,\"asked\":0,\"asked_memory_bytes\":0,\"wanted\":3," \
-    "\"granted\":1,\"promoted\":0,\"preempted\":0,\"ended\":0,\"released\":0,\"observed\":0," \
+    "\"granted\":1,\"adopted\":0,\"promoted\":0,\"preempted\":0,\"ended\":0,\"released\":0,\"observed\":0," \
     "\"observed_memory_bytes\":0,\"observed_memory_byte_seconds\":0"
 #define LENT_TO \
     "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false,\"registered_before\":false," \
@@ -172,7 +172,8 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"wanted\":3,\"asked\":0,\"lent\":1,\"observed\":0," \
     "\"since_usec\":1,\"reason\":\"strict\",\"reason_text\":\"r\",\"backs_off_until_usec\":null}]}"
 #define LENDING_TOTALS \
-    "{" LENT ",\"observes\":false,\"oldest_usec\":1,\"held\":{\"lent\":0,\"off\":0,\"registered_before\":0," \
+    "{" LENT ",\"attempt_ended\":0,\"observes\":false,\"oldest_usec\":1," \
+    "\"held\":{\"lent\":0,\"off\":0,\"registered_before\":0," \
     "\"label\":0,\"strict\":0,\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0," \
     "\"waits\":0,\"backs_off\":0,\"queued\":0,\"application_limit\":0,\"queue_limit\":0," \
     "\"node_limit\":0,\"no_room\":0,\"refused\":0},\"queues\":[{\"queue\":\"q\"," \

@@ -301,7 +301,7 @@ static void check_books(struct model *w)
                 !w->containers[i].promoted;
     for (int k = 0; k < N_KEYS; k++)
         wanted += (uint64_t)w->needs[k];
-    CHECK(w, f.granted == f.lent + f.promoted + f.preempted + f.ended);
+    CHECK(w, f.granted + f.adopted == f.lent + f.promoted + f.preempted + f.ended);
     CHECK(w, f.lent == lent);
     CHECK(w, f.wanted == wanted);
 }

@@ -177,7 +177,11 @@ static void containers_of_an_earlier_attempt_are_adopted_once(void **state)
     assert_int_equal(figures(w).wanted, 2);
     assert_true(nm_lend_ended(w->l, &g.id, true, w->now_usec));
     assert_int_equal(nm_lend_adopt(w->l, &g, w->now_usec), 0);
+    restart(w);
     assert_int_equal(figures(w).lent, 0);
+    assert_int_equal(figures(w).granted, 0);
+    assert_int_equal(figures(w).adopted, 1);
+    assert_int_equal(figures(w).preempted, 1);
 }
 
 static bool knows(const struct fixture *w, int64_t number)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The stage that lends, over random histories: of asks, grants, ends, promotions, lost answers, and restarts of nmd and
- * of the ResourceManager, and with calls that fail for lack of memory or of room on the disk. A master never sees an
- * opportunistic container, and never more containers than it has asked for. In the end it has all of them. Each lent
- * container is counted once.
+ * The stage that lends, over random histories: of asks, grants, ends, promotions, lost answers, attempts, and restarts
+ * of nmd and of the ResourceManager, and with calls that fail for lack of memory or of room on the disk. A master never
+ * sees an opportunistic container, also none of an earlier attempt, and never more containers than it has asked for. In
+ * the end it has all of them. Each lent container is counted once, over all attempts.
  */
 
 #include "lend-stage-fixture.h"
@@ -43,6 +43,8 @@ struct container {
     bool opportunistic; /* at present */
     bool lent;          /* was granted as opportunistic */
     bool released, ended, shown;
+    int32_t attempt;
+    bool gone; /* ended between two attempts; its end was not reported yet */
 };
 
 struct world {
@@ -52,6 +54,8 @@ struct world {
     int64_t n; /* the numbers are 1 to n */
     int32_t answered_id;
     bool grants_all;
+    struct nm_yarn_lend_base base; /* the figures of the attempts that have ended */
+    uint64_t adopted, left; /* containers that attempts have taken over, and that were lent at the ends of attempts */
     /* the master */
     int32_t wants[KEYS];
     bool asks[KEYS]; /* its next call contains this key */
@@ -66,7 +70,8 @@ static void grant(struct world *w, int key, bool opportunistic)
 
     for (; n > 0 && w->n + 1 < CONTAINERS_MAX && w->l.n_granted < LEND_LIST_MAX; n--) {
         w->counts[opportunistic][key]--;
-        w->all[++w->n] = (struct container){.key = key, .opportunistic = opportunistic, .lent = opportunistic};
+        w->all[++w->n] = (struct container){
+            .key = key, .opportunistic = opportunistic, .lent = opportunistic, .attempt = w->l.attempt};
         w->l.granted[w->l.n_granted++] = (struct lend_container){
             .number = w->n, .priority = key + 1, .opportunistic = opportunistic};
     }
@@ -77,10 +82,11 @@ static void end_some(struct world *w)
     for (int64_t i = 1; i <= w->n && w->l.n_ended < NM_ARRAY_SIZE(w->l.ended); i++) {
         struct container *c = &w->all[i];
 
-        if (c->ended || !(c->released || (c->shown && is_likely(10))))
+        if (c->ended || !(c->released || c->gone || (c->shown && is_likely(10))))
             continue;
         c->ended = true;
         lend_end(&w->l, i, c->released ? -100 : c->opportunistic && is_likely(50) ? -108 : 0, "over");
+        w->l.ended[w->l.n_ended - 1].attempt = c->attempt;
     }
 }
 
@@ -92,7 +98,8 @@ static void promote(struct world *w, const Masters__UpdateAsk *m)
     if (c->ended || !c->opportunistic || is_likely(30) || w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
         return;
     c->opportunistic = false;
-    w->l.updated[w->l.n_updated++] = (struct lend_container){.number = m->id->id, .version = 1};
+    w->l.updated[w->l.n_updated++] = (struct lend_container){
+        .number = m->id->id, .version = 1, .attempt = c->attempt};
 }
 
 static void on_call(struct lend_fixture *l, const Masters__AllocateRequest *request)
@@ -193,6 +200,65 @@ static void register_again(struct world *w)
         w->asks[key] = true;
 }
 
+/* ---- attempts ------------------------------------------------------------------------------------- */
+
+static bool is_lent(const struct container *c)
+{
+    return c->lent && c->shown && c->opportunistic && !c->ended && !c->gone;
+}
+
+static void check_figures(const struct world *w)
+{
+    const struct nm_lend_figures f = lend_figures(&w->l);
+    uint64_t granted = 0, lent = 0;
+
+    for (int64_t i = 1; i <= w->n; i++) {
+        granted += w->all[i].lent && w->all[i].shown && w->all[i].attempt == w->l.attempt;
+        lent += is_lent(&w->all[i]);
+    }
+    assert_int_equal(f.granted, granted);
+    assert_int_equal(f.lent, lent);
+    assert_int_equal(f.granted + f.adopted, f.lent + f.promoted + f.preempted + f.ended);
+}
+
+/* The attempt ends. Some of its containers end with it, and the others are listed for the next one. */
+static void end_attempt(struct world *w)
+{
+    struct nm_yarn_lend_view v;
+
+    check_figures(w);
+    nm_stage_lend.lending(w->l.lender, &v);
+    nm_yarn_lend_view_ended(&w->base, &v);
+    for (int64_t i = 1; i <= w->n; i++) {
+        struct container *c = &w->all[i];
+
+        w->left += is_lent(c);
+        c->ended |= !c->shown;
+        c->gone |= is_likely(40);
+        if (c->ended || c->gone)
+            continue;
+        assert_true(w->l.n_previous < LEND_LIST_MAX);
+        w->l.previous[w->l.n_previous++] = (struct lend_container){
+            .number = i, .priority = c->key + 1, .opportunistic = c->opportunistic, .attempt = c->attempt};
+        w->adopted += is_lent(c);
+    }
+}
+
+static void begin_attempt(struct world *w)
+{
+    const Masters__RegisterMasterAnswer *m;
+
+    (void)memset(w->counts, 0, sizeof w->counts);
+    (void)memset(w->wants, 0, sizeof w->wants);
+    (void)memset(w->asks, 0, sizeof w->asks);
+    w->answered_id = -1;
+    w->l.n_granted = w->l.n_ended = w->l.n_updated = 0;
+    lend_launch(&w->l, w->l.attempt + 1);
+    m = (const Masters__RegisterMasterAnswer *)w->l.w.answer;
+    for (size_t i = 0; i < m->n_previous; i++)
+        assert_int_equal(m->previous[i]->execution_type, 1);
+}
+
 static void step(struct world *w)
 {
     if (is_likely(60))
@@ -216,6 +282,10 @@ static void step(struct world *w)
         lend_tell_room(&w->l, w->l.asked_host, 4096, true);
     if (is_likely(5))
         register_again(w);
+    if (is_likely(3)) {
+        end_attempt(w);
+        begin_attempt(w);
+    }
 }
 
 static bool wants_something(const struct world *w)
@@ -237,30 +307,38 @@ static void drain(struct world *w)
 }
 
 /* What all histories have counted together, to show that they test something. */
-static struct nm_lend_figures sum;
+static struct nm_yarn_lend_totals sum;
 
-static void add_figures(const struct nm_lend_figures *f)
+static void add_totals(const struct nm_yarn_lend_totals *t)
 {
-    sum.granted += f->granted;
-    sum.promoted += f->promoted;
-    sum.preempted += f->preempted;
-    sum.ended += f->ended;
-    sum.lent += f->lent;
+    sum.figures.granted += t->figures.granted;
+    sum.figures.adopted += t->figures.adopted;
+    sum.figures.promoted += t->figures.promoted;
+    sum.figures.preempted += t->figures.preempted;
+    sum.figures.ended += t->figures.ended;
+    sum.figures.lent += t->figures.lent;
+    sum.attempt_ended += t->attempt_ended;
 }
 
-static void check_figures(struct world *w)
+/* Each lent container is in `granted` once, and what became of it is counted once: those that a later attempt has taken
+ * over are in `adopted` and in `attempt_ended`. */
+static void check_totals(const struct world *w)
 {
-    const struct nm_lend_figures f = lend_figures(&w->l);
-    uint32_t lent = 0, live = 0;
+    struct nm_yarn_lend_totals t = {};
+    struct nm_yarn_lend_view v;
+    uint64_t granted = 0;
 
-    for (int64_t i = 1; i <= w->n; i++) {
-        lent += w->all[i].lent && w->all[i].shown;
-        live += w->all[i].lent && w->all[i].shown && w->all[i].opportunistic && !w->all[i].ended;
-    }
-    assert_int_equal(f.granted, lent);
-    assert_int_equal(f.lent, live);
-    assert_int_equal(f.granted, f.lent + f.promoted + f.preempted + f.ended);
-    add_figures(&f);
+    nm_stage_lend.lending(w->l.lender, &v);
+    nm_yarn_lend_view_fill(&w->base, &t);
+    nm_yarn_lend_view_sum(&v, &t);
+    for (int64_t i = 1; i <= w->n; i++)
+        granted += w->all[i].lent && w->all[i].shown;
+    assert_int_equal(t.figures.granted, granted);
+    assert_int_equal(t.figures.adopted, w->adopted);
+    assert_int_equal(t.attempt_ended, w->left);
+    assert_int_equal(granted, t.figures.lent + t.figures.promoted + t.figures.preempted + t.figures.ended +
+                                  (t.attempt_ended - t.figures.adopted));
+    add_totals(&t);
 }
 
 static struct world *make_world(const char *rule)
@@ -297,11 +375,15 @@ static void test_random_histories(void **state)
             step(w);
         drain(w);
         check_figures(w);
+        check_totals(w);
         free_world(w);
     }
-    print_message("lent %u, granted %" PRIu64 ", promoted %" PRIu64 ", preempted %" PRIu64 ", ended %" PRIu64 "\n",
-                  sum.lent, sum.granted, sum.promoted, sum.preempted, sum.ended);
-    assert_true(sum.lent > 10 && sum.promoted > 100 && sum.preempted > 50 && sum.ended > 100);
+    print_message("lent %u, granted %" PRIu64 ", adopted %" PRIu64 ", promoted %" PRIu64 ", preempted %" PRIu64
+                  ", ended %" PRIu64 ", ended with their attempt or later %" PRIu64 "\n", sum.figures.lent,
+                  sum.figures.granted, sum.figures.adopted, sum.figures.promoted, sum.figures.preempted,
+                  sum.figures.ended, sum.attempt_ended);
+    assert_true(sum.figures.lent > 10 && sum.figures.promoted > 100 && sum.figures.preempted > 50 &&
+                sum.figures.ended > 100 && sum.figures.adopted > 20 && sum.attempt_ended - sum.figures.adopted > 20);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ static void check_figures(const struct fixture *w)
         memory_mib += w->containers[c].lent ? w->containers[c].size.memory_mib : 0;
     }
     CHECK(w, f.lent == lent && f.waiting == waiting && f.lent_memory_mib == memory_mib);
-    CHECK(w, f.granted == f.lent + f.promoted + f.preempted + f.ended);
+    CHECK(w, f.granted + f.adopted == f.lent + f.promoted + f.preempted + f.ended);
     for (int k = 0; k < N_KEYS; k++)
         CHECK(w, view_of(w, k).wanted == (uint32_t)w->waits[k]);
 }

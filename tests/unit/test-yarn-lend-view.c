@@ -114,6 +114,16 @@ static void expect_part(const char *text, const char *part)
         fail_msg("'%s' lacks '%s'", text, part);
 }
 
+static void expect_master(const struct nm_yarn_lend_view *v, const char *part)
+{
+    json_t *j = nm_yarn_lend_view_explain_master(v, "container_1_0001_01_000001", "appattempt_1_0001_000001", true);
+
+    assert_described("Lending", j);
+    expect_part(string(j, "explanation"), part);
+    assert_true(json_is_null(json_object_get(j, "container")));
+    json_decref(j);
+}
+
 /* ---- an attempt ----------------------------------------------------------------------------- */
 
 static void test_an_attempt_is_reported_as_json(void **state)
@@ -257,19 +267,58 @@ static void test_totals_count_since_the_start_of_nmd(void **state)
     assert_int_equal(t.figures.preempted, 1);
 }
 
-/* Containers that are still lent when the books end count as ended. */
+/* Containers that are still lent when the books end are counted, although their ends aren't seen. */
 static void test_totals_balance_after_the_end_of_an_attempt(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_lend_base base = {};
     struct nm_yarn_lend_totals t = {};
+    json_t *j;
 
     (void)lend_one(w);
     nm_yarn_lend_view_ended(&base, &w->v);
     nm_yarn_lend_view_fill(&base, &t);
     assert_int_equal(t.figures.granted, 1);
     assert_int_equal(t.figures.lent, 0);
-    assert_int_equal(t.figures.granted, t.figures.promoted + t.figures.preempted + t.figures.ended);
+    assert_int_equal(t.figures.promoted + t.figures.preempted + t.figures.ended, 0);
+    assert_int_equal(t.attempt_ended, 1);
+    j = nm_yarn_lend_view_totals_to_json(&t, NULL);
+    assert_described("LendingTotals", j);
+    assert_int_equal(number(j, "attempt_ended"), 1);
+    json_decref(j);
+}
+
+/* A container outlives two attempts, of which the second one has taken it over. Then it is preempted. */
+static void test_a_container_that_outlives_its_attempt_is_counted_once(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_lend_base base = {};
+    struct nm_yarn_lend_totals t = {};
+    const struct nm_lend_grant g = {.id = lend_one(w), .key = {20, 0}, .size = {1024, 1}, .opportunistic = true};
+    json_t *j;
+
+    for (unsigned i = 0; i < 2; i++) {
+        nm_yarn_lend_view_ended(&base, &w->v);
+        nm_lend_free(w->books);
+        assert_int_equal(nm_lend_new(&w->books), 0);
+        w->v.books = w->books;
+        assert_int_equal(nm_lend_adopt(w->books, &g, BEGIN + 50 * SEC), 0);
+    }
+    assert_true(nm_lend_ended(w->books, &g.id, true, BEGIN + 60 * SEC));
+    nm_yarn_lend_view_fill(&base, &t);
+    nm_yarn_lend_view_sum(&w->v, &t);
+    assert_int_equal(t.figures.granted, 1);
+    assert_int_equal(t.figures.adopted, 2);
+    assert_int_equal(t.figures.preempted, 1);
+    assert_int_equal(t.figures.ended, 0);
+    assert_int_equal(t.attempt_ended, 2);
+    j = nm_yarn_lend_view_to_json(&w->v, true, 8);
+    assert_described("LendingApplication", j);
+    assert_int_equal(number(j, "granted"), 0);
+    assert_int_equal(number(j, "adopted"), 1);
+    json_decref(j);
+    expect_master(&w->v, "Until now: 0 lent and 1 taken over from earlier attempts, of which 0 were promoted, 1 "
+                         "preempted, and 0 ended otherwise.\n");
 }
 
 static void test_totals_are_reported_by_reason_and_queue(void **state)
@@ -343,7 +392,7 @@ static void write_sample(void *to, const char *name, const struct nm_metric_labe
 static void test_metrics_have_all_figures(void **state)
 {
     struct world *w = *state;
-    struct nm_yarn_lend_totals t = {.exists = true};
+    struct nm_yarn_lend_totals t = {.exists = true, .attempt_ended = 4};
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
@@ -361,7 +410,9 @@ static void test_metrics_have_all_figures(void **state)
     expect_part(text, "nm_lending_held_containers waits 5\n");
     expect_part(text, "nm_lending_held_containers refused 0\n");
     expect_part(text, "counter nm_lending_containers_total\nnm_lending_containers_total granted 1\n");
+    expect_part(text, "nm_lending_containers_total adopted 0\n");
     expect_part(text, "nm_lending_containers_total preempted 0\n");
+    expect_part(text, "nm_lending_containers_total attempt_ended 4\n");
     expect_part(text, "counter nm_lending_observed_containers_total\n");
     free(text);
 }
@@ -464,16 +515,6 @@ static void test_each_history_of_the_books_is_found(void **state)
     assert_int_equal(n, 1);
 }
 
-static void expect_master(const struct nm_yarn_lend_view *v, const char *part)
-{
-    json_t *j = nm_yarn_lend_view_explain_master(v, "container_1_0001_01_000001", "appattempt_1_0001_000001", true);
-
-    assert_described("Lending", j);
-    expect_part(string(j, "explanation"), part);
-    assert_true(json_is_null(json_object_get(j, "container")));
-    json_decref(j);
-}
-
 static void test_the_rule_and_the_asks_of_a_master_are_explained(void **state)
 {
     struct world *w = *state;
@@ -507,6 +548,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_each_source_is_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_count_since_the_start_of_nmd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_balance_after_the_end_of_an_attempt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_container_that_outlives_its_attempt_is_counted_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_are_reported_by_reason_and_queue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_observed_containers_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_metrics_have_all_figures, set_up, tear_down),

@@ -146,8 +146,6 @@ static int add_lent(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t a
     r = nm_lend_containers_add(l, &c);
     if (r < 0 && node)
         nm_lend_nodes_drop_unused(l, node);
-    if (r == 0)
-        l->counts.granted++;
     return r;
 }
 
@@ -158,6 +156,7 @@ static int lend(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend
 
     if (r < 0)
         return r;
+    l->counts.granted++;
     if (e->lent_asked > 0)
         e->lent_asked--;
     else
@@ -307,13 +306,16 @@ int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t n
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec)
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, &g->id);
+    int r;
 
     if (c)
         nm_lend_containers_confirm(l, c);
     if (c || nm_lend_containers_find_ended(l, &g->id) || l->n_lent >= NM_LEND_CONTAINERS_MAX ||
         !nm_lend_keys_size_is_valid(&g->size))
         return 0;
-    return add_lent(l, g, 0, now_usec);
+    r = add_lent(l, g, 0, now_usec);
+    l->counts.adopted += r == 0;
+    return r;
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */

@@ -146,6 +146,7 @@ static int pack_container(struct nm_arena *arena, const struct nm_lend_container
 static void pack_counts(const struct nm_lend_figures *f, Yarn__LendCounts *m)
 {
     SET(m, granted, f->granted);
+    SET(m, adopted, f->adopted);
     SET(m, promoted, f->promoted);
     SET(m, preempted, f->preempted);
     SET(m, ended, f->ended);

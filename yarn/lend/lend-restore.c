@@ -192,6 +192,7 @@ static int put_released(struct nm_lend *l, const Yarn__LendBooks *m)
 static void put_counts(struct nm_lend_figures *f, const Yarn__LendCounts *m)
 {
     f->granted = m->granted;
+    f->adopted = m->adopted;
     f->promoted = m->promoted;
     f->preempted = m->preempted;
     f->ended = m->ended;

@@ -190,8 +190,8 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
 /* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if
  * there are too many containers, the opportunistic ones are then released. -ENOMEM. */
 int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret);
-/* Notes an opportunistic container of an earlier attempt as lent. Containers that the books know are left as they are.
- * Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
+/* Notes an opportunistic container of an earlier attempt as lent, and counts it as adopted. Containers that the books
+ * know are left as they are. Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec);
 /* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was
  * noted before. preempted: the node has ended it to take resources back (exit status -108); the key then backs off
@@ -279,8 +279,9 @@ struct nm_lend_figures {
     uint32_t keys;
     uint32_t lent, waiting, asked; /* lent now; of these waiting in a node's queue; asked for and not yet granted */
     int64_t lent_memory_mib, asked_memory_mib;
-    uint64_t granted, promoted, preempted, ended, released; /* counts since new() or the first start before a restore;
-                                                               granted = lent + promoted + preempted + ended */
+    /* Counts since new() or the first start before a restore: granted + adopted = lent + promoted + preempted + ended.
+     * A container that outlives its attempt is granted once, and adopted by each later attempt that takes it over. */
+    uint64_t granted, adopted, promoted, preempted, ended, released;
     uint64_t wanted;                                        /* containers that the master waits for */
     uint64_t observed;                /* with limits.observes: containers that would have been lent */
     uint64_t observed_memory_mib;     /* their memory */

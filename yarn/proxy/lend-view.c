@@ -34,6 +34,7 @@ const char *nm_yarn_lend_source_name(enum nm_yarn_lending_source source)
 static void add_counts(struct nm_lend_figures *to, const struct nm_lend_figures *f)
 {
     to->granted += f->granted;
+    to->adopted += f->adopted;
     to->promoted += f->promoted;
     to->preempted += f->preempted;
     to->ended += f->ended;
@@ -47,6 +48,7 @@ static void add_counts(struct nm_lend_figures *to, const struct nm_lend_figures 
 static void subtract_counts(struct nm_lend_figures *from, const struct nm_lend_figures *f)
 {
     from->granted -= f->granted;
+    from->adopted -= f->adopted;
     from->promoted -= f->promoted;
     from->preempted -= f->preempted;
     from->ended -= f->ended;
@@ -65,10 +67,10 @@ void nm_yarn_lend_view_restored(struct nm_yarn_lend_base *b, const struct nm_yar
 
 void nm_yarn_lend_view_ended(struct nm_yarn_lend_base *b, const struct nm_yarn_lend_view *v)
 {
-    struct nm_lend_figures f = nm_lend_figures(v->books);
+    const struct nm_lend_figures f = nm_lend_figures(v->books);
 
-    f.ended += f.lent; /* these books don't see their ends */
     add_counts(&b->ended, &f);
+    b->attempt_ended += f.lent; /* these books don't see their ends */
 }
 
 /* Returns how many containers of a key the master waits for that are neither asked for as opportunistic ones nor would
@@ -110,6 +112,7 @@ void nm_yarn_lend_view_fill(const struct nm_yarn_lend_base *b, struct nm_yarn_le
 {
     add_counts(&ret->figures, &b->ended);
     subtract_counts(&ret->figures, &b->restored);
+    ret->attempt_ended += b->attempt_ended;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -151,14 +154,14 @@ static json_int_t bytes_of_size(const struct nm_lend_size *s)
 /* Returns the members that an attempt and the totals share. */
 static json_t *figures_to_json(const struct nm_lend_figures *f)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "lent",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "lent",
                      int_of(f->lent), "lent_memory_bytes", bytes_of(not_negative(f->lent_memory_mib)), "queued",
                      int_of(f->waiting), "asked", int_of(f->asked), "asked_memory_bytes",
                      bytes_of(not_negative(f->asked_memory_mib)), "wanted", int_of(f->wanted), "granted",
-                     int_of(f->granted), "promoted", int_of(f->promoted), "preempted", int_of(f->preempted), "ended",
-                     int_of(f->ended), "released", int_of(f->released), "observed", int_of(f->observed),
-                     "observed_memory_bytes", bytes_of(f->observed_memory_mib), "observed_memory_byte_seconds",
-                     bytes_of(f->observed_memory_mib_sec));
+                     int_of(f->granted), "adopted", int_of(f->adopted), "promoted", int_of(f->promoted), "preempted",
+                     int_of(f->preempted), "ended", int_of(f->ended), "released", int_of(f->released), "observed",
+                     int_of(f->observed), "observed_memory_bytes", bytes_of(f->observed_memory_mib),
+                     "observed_memory_byte_seconds", bytes_of(f->observed_memory_mib_sec));
 }
 
 struct key_list {
@@ -280,7 +283,8 @@ static json_t *held_to_json(const struct nm_yarn_lend_totals *t)
 json_t *nm_yarn_lend_view_totals_to_json(const struct nm_yarn_lend_totals *t, const json_t *pipelines)
 {
     json_t *o = figures_to_json(&t->figures);
-    json_t *more = json_pack("{s:b, s:o, s:o, s:o, s:n}", "observes", (int)t->observes, "oldest_usec",
+    json_t *more = json_pack("{s:I, s:b, s:o, s:o, s:o, s:n}", "attempt_ended", int_of(t->attempt_ended), "observes",
+                             (int)t->observes, "oldest_usec",
                              t->oldest_usec > 0 ? json_integer(int_of(t->oldest_usec)) : json_null(), "held",
                              held_to_json(t), "queues", make_queues(pipelines), "record");
 
@@ -301,14 +305,16 @@ static void write_one(const struct nm_metric_writer *w, const char *name, enum n
     w->sample(w->to, name, NULL, value);
 }
 
-static void write_events(const struct nm_lend_figures *f, const struct nm_metric_writer *w)
+static void write_events(const struct nm_yarn_lend_totals *t, const struct nm_metric_writer *w)
 {
     static const char name[] = "nm_lending_containers_total";
+    const struct nm_lend_figures *f = &t->figures;
     const struct {
         const char *event;
         uint64_t n;
-    } events[] = {{"granted", f->granted}, {"promoted", f->promoted}, {"preempted", f->preempted},
-                  {"ended", f->ended}, {"released", f->released}};
+    } events[] = {{"granted", f->granted}, {"adopted", f->adopted}, {"promoted", f->promoted},
+                  {"preempted", f->preempted}, {"ended", f->ended}, {"attempt_ended", t->attempt_ended},
+                  {"released", f->released}};
 
     w->family(w->to, name, NM_METRIC_COUNTER, "Lent containers by event.");
     for (size_t i = 0; i < NM_ARRAY_SIZE(events); i++)
@@ -336,7 +342,7 @@ void nm_yarn_lend_view_write_metrics(const struct nm_yarn_lend_totals *t, const 
     w->family(w->to, held, NM_METRIC_GAUGE, "Containers that masters wait for and that are not lent, by reason.");
     for (enum nm_lend_reason i = 0; i < NM_LEND_N_REASONS; i++)
         w->sample(w->to, held, &(struct nm_metric_label){"reason", nm_lend_reason_name(i)}, (double)t->held[i]);
-    write_events(f, w);
+    write_events(t, w);
     write_one(w, "nm_lending_observed_containers_total", NM_METRIC_COUNTER,
               "Containers that would have been lent, where nmd.lending is observe.", (double)f->observed);
     write_one(w, "nm_lending_observed_memory_byte_seconds_total", NM_METRIC_COUNTER,
@@ -382,8 +388,11 @@ static void print_figures(FILE *f, const struct nm_lend_figures *n)
     fprintf(f, "Lent now: %" PRIu32 " container%s with %" PRId64 " MiB, of which %" PRIu32 " wait%s in the queue of a "
                "node. %" PRIu32 " more %s asked for as opportunistic.\n", n->lent, nm_plural(n->lent),
             n->lent_memory_mib, n->waiting, n->waiting == 1 ? "s" : "", n->asked, n->asked == 1 ? "is" : "are");
-    fprintf(f, "Until now: %" PRIu64 " lent, of which %" PRIu64 " were promoted, %" PRIu64 " preempted, and %" PRIu64
-               " ended otherwise.\n", n->granted, n->promoted, n->preempted, n->ended);
+    fprintf(f, "Until now: %" PRIu64 " lent", n->granted);
+    if (n->adopted > 0)
+        fprintf(f, " and %" PRIu64 " taken over from earlier attempts", n->adopted);
+    fprintf(f, ", of which %" PRIu64 " were promoted, %" PRIu64 " preempted, and %" PRIu64 " ended otherwise.\n",
+            n->promoted, n->preempted, n->ended);
     if (n->observed > 0)
         fprintf(f, "Would have been lent: %" PRIu64 " container%s with %" PRIu64 " MiB in all.\n", n->observed,
                 nm_plural((double)n->observed), n->observed_memory_mib);

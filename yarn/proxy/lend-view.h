@@ -29,7 +29,11 @@ struct nm_yarn_lend_view {
 struct nm_yarn_lend_totals {
     bool exists;   /* lending is enabled, or was when masters began that still run */
     bool observes;
-    struct nm_lend_figures figures; /* without oldest_since_usec */
+    /* Without oldest_since_usec. granted + adopted + what was lent at nmd's start = lent + promoted + preempted +
+     * ended + attempt_ended. So each lent container is in granted once, on all nodes together. */
+    struct nm_lend_figures figures;
+    uint64_t attempt_ended; /* containers that were still lent when their attempt ended: they ended with it, or a later
+                               attempt has adopted them, perhaps on another node */
     uint64_t oldest_usec;           /* age of the container that has been lent for the longest time; 0: none */
     uint64_t held[NM_LEND_N_REASONS]; /* containers that masters wait for and that aren't lent, by reason */
 };
@@ -38,6 +42,7 @@ struct nm_yarn_lend_totals {
  * initialized with {} has counted nothing. */
 struct nm_yarn_lend_base {
     struct nm_lend_figures ended, restored;
+    uint64_t attempt_ended;
 };
 /* nm_yarn_lend_view_restored() notes the figures of an attempt that an earlier nmd has saved, nm_yarn_lend_view_ended()
  * those of an attempt that ends. */
