@@ -108,6 +108,57 @@ static void a_repeated_call_does_not_ask_for_what_was_granted(void **state)
     expect_change(w, 0, 3);
 }
 
+static enum nm_lend_mode mode_of(const struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+    struct nm_lend_history h;
+
+    assert_true(nm_lend_find_history(w->l, &id, &h));
+    return h.mode;
+}
+
+/* The rule may change while the call is under way. After a restart of nmd, the rule isn't known at first. */
+static void a_container_is_lent_by_the_mode_that_has_asked_for_it(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    note_count(w, 4);
+    call(w);
+    set_mode(w, NM_LEND_OFF);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_SHOW);
+    assert_int_equal(mode_of(w, 1), NM_LEND_ALL);
+    call(w); /* withdraws the rest, which is granted before */
+    restart(w);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(2)), NM_LEND_SHOW);
+    assert_int_equal(mode_of(w, 2), NM_LEND_ALL);
+    set_percent(w, 100);
+    call(w);
+    set_overflow(w, 30);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(3)), NM_LEND_SHOW);
+    restart(w);
+    assert_int_equal(mode_of(w, 1), NM_LEND_ALL);
+    assert_int_equal(mode_of(w, 3), NM_LEND_PERCENT);
+}
+
+/* Books that an earlier nmd has packed don't say the mode of a share. The rule at the time of the grant is taken. */
+static void books_without_the_modes_of_keys_are_restored(void **state)
+{
+    struct fixture *w = *state;
+
+    w->l = nm_lend_free(w->l);
+    assert_int_equal(nm_lend_restore(nm_bytes_of("\x0a\x11\x08\x28\x10\x01\x1a\x05\x08\x80\x08\x10\x01\x22\x02"
+                                                 "\x10\x02\x28\x02"), &w->l), 0);
+    assert_int_equal(figures(w).asked, 2);
+    set_mode(w, NM_LEND_ALL);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_SHOW);
+    assert_int_equal(mode_of(w, 1), NM_LEND_ALL);
+}
+
 static void more_than_was_asked_for_is_released(void **state)
 {
     struct fixture *w = *state;
@@ -582,8 +633,10 @@ static void no_bytes_are_empty_books(void **state)
 
 static void damaged_books_are_refused(void **state)
 {
-    /* a message that is too short; two equal keys; a key that lends what isn't wanted */
-    static const char *const texts[] = {"\x0a\x7f", "\x0a\x02\x08\x02\x0a\x02\x08\x02", "\x0a\x02\x28\x01"};
+    /* a message that is too short; two equal keys; a key that lends what isn't wanted; a mode that
+     * doesn't exist */
+    static const char *const texts[] = {"\x0a\x7f", "\x0a\x02\x08\x02\x0a\x02\x08\x02", "\x0a\x02\x28\x01",
+                                        "\x0a\x03\xb8\x01\x04"};
     struct nm_lend *l = NULL;
 
     (void)state;
@@ -662,6 +715,8 @@ int main(void)
         TEST(a_lent_container_is_shown_and_counted),
         TEST(a_repeated_answer_shows_the_same_and_counts_nothing),
         TEST(a_repeated_call_does_not_ask_for_what_was_granted),
+        TEST(a_container_is_lent_by_the_mode_that_has_asked_for_it),
+        TEST(books_without_the_modes_of_keys_are_restored),
         TEST(more_than_was_asked_for_is_released),
         TEST(a_container_that_is_too_small_is_released_and_the_key_backs_off),
         TEST(a_container_whose_ask_was_withdrawn_is_used_if_it_is_wanted),

@@ -378,6 +378,14 @@ static void check_verdict(struct fixture *w, struct container *c, enum nm_lend_v
     c->verdict = verdict;
 }
 
+/* A container was lent by a mode that lends, also if the rule is another one now. */
+static bool has_mode(const struct fixture *w, const struct nm_yarn_container_id *id)
+{
+    struct nm_lend_history h;
+
+    return nm_lend_find_history(w->l, id, &h) && h.mode != NM_LEND_OFF;
+}
+
 static void take_granted(struct fixture *w, const struct answer *a, bool opportunistic, bool repeated)
 {
     for (size_t i = 0; i < a->n_granted; i++) {
@@ -393,6 +401,7 @@ static void take_granted(struct fixture *w, const struct answer *a, bool opportu
             CHECK(w, verdict == c->verdict);
         else
             check_verdict(w, c, verdict);
+        CHECK(w, verdict != NM_LEND_SHOW || has_mode(w, &g.id));
     }
 }
 

@@ -462,6 +462,9 @@ static void test_the_history_of_a_container_is_explained(void **state)
     h.preempted = true;
     expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; preempted 1m40s after it was "
                    "lent", "Its node took resources back. The application was told that it was preempted");
+    h.mode = NM_LEND_OFF; /* not known */
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; preempted 1m40s after it was "
+                   "lent", "at priority 20.\nIts node took");
     h.asked_usec = 0;
     expect_history(&w->v, &h, "asked for as guaranteed; lent to an earlier attempt of the application; preempted 1m40s "
                    "after it was lent", "at priority 20.\nIts node took");

@@ -114,7 +114,7 @@ static int release(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_len
 
 /* ---- opportunistic grants ----------------------------------------------------------------------- */
 
-static int make_container(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t asked_usec, uint64_t now_usec,
+static int make_container(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec,
                           struct nm_lend_container **ret)
 {
     _cleanup_free_ struct nm_lend_container *c = calloc(1, sizeof *c);
@@ -126,22 +126,24 @@ static int make_container(struct nm_lend *l, const struct nm_lend_grant *g, uint
         .id = g->id,
         .key = g->key,
         .size = g->size,
-        .asked_usec = asked_usec,
         .lent_usec = now_usec,
-        .mode = l->rule.mode,
     };
     *ret = STEAL_PTR(c);
     return 0;
 }
 
-static int add_lent(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t asked_usec, uint64_t now_usec)
+/* asked_usec, mode: 0 and NM_LEND_OFF if these books don't know it. */
+static int add_lent(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t asked_usec, enum nm_lend_mode mode,
+                    uint64_t now_usec)
 {
     _cleanup_free_ struct nm_lend_container *c = NULL;
     struct nm_lend_place *node;
-    int r = make_container(l, g, asked_usec, now_usec, &c);
+    int r = make_container(l, g, now_usec, &c);
 
     if (r < 0)
         return r;
+    c->is.asked_usec = asked_usec;
+    c->is.mode = mode;
     node = c->node;
     r = nm_lend_containers_add(l, &c);
     if (r < 0 && node)
@@ -149,10 +151,12 @@ static int add_lent(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t a
     return r;
 }
 
+/* Books that an earlier version of nmd has packed don't have the mode of a key. */
 static int lend(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend_grant *g, uint64_t now_usec,
                 enum nm_lend_verdict *ret)
 {
-    int r = add_lent(l, g, e->batches[0].since_usec, now_usec);
+    const enum nm_lend_mode mode = e->mode != NM_LEND_OFF ? e->mode : l->rule.mode;
+    int r = add_lent(l, g, e->batches[0].since_usec, mode, now_usec);
 
     if (r < 0)
         return r;
@@ -313,7 +317,7 @@ int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now
     if (c || nm_lend_containers_find_ended(l, &g->id) || l->n_lent >= NM_LEND_CONTAINERS_MAX ||
         !nm_lend_keys_size_is_valid(&g->size))
         return 0;
-    r = add_lent(l, g, 0, now_usec);
+    r = add_lent(l, g, 0, NM_LEND_OFF, now_usec);
     l->counts.adopted += r == 0;
     return r;
 }

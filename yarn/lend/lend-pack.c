@@ -77,6 +77,7 @@ static int pack_key(struct nm_arena *arena, const struct nm_lend_entry *e, Yarn_
     SET(m, priority, e->key.priority);
     SET(m, request, e->key.request_id);
     SET(m, lent_asked, e->lent_asked);
+    SET(m, mode, e->mode);
     SET(m, observed, e->observed);
     SET(m, labelled, e->labelled);
     SET(m, strict, e->strict);

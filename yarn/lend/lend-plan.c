@@ -227,6 +227,10 @@ static void observe_time(struct nm_lend *l, uint64_t now_usec)
 
 static void set_share(struct nm_lend *l, struct nm_lend_entry *e, uint32_t lent_asked, uint64_t now_usec)
 {
+    if (lent_asked > 0 && e->mode != l->rule.mode) {
+        e->mode = l->rule.mode;
+        l->revision++;
+    }
     if (e->lent_asked == lent_asked)
         return;
     if (e->lent_asked == 0)

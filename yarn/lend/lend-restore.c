@@ -49,11 +49,12 @@ static int get_batches(struct nm_lend_entry *e, const Yarn__LendKey *m)
 
 static int get_key(struct nm_lend_entry *e, const Yarn__LendKey *m)
 {
-    int r = get_batches(e, m);
+    int r = m->mode < NM_LEND_N_MODES ? get_batches(e, m) : -EBADMSG;
 
     if (r < 0)
         return r;
     e->lent_asked = m->lent_asked;
+    e->mode = m->mode;
     e->observed = m->observed;
     e->labelled = m->labelled;
     e->strict = m->strict;

@@ -52,6 +52,7 @@ struct nm_lend_entry {
     struct nm_lend_key key;
     struct nm_lend_size size;
     uint32_t wanted, lent_asked;
+    enum nm_lend_mode mode; /* of the last plan that lent something of this key; NM_LEND_OFF: not known */
     uint32_t observed; /* with limits.observes: how many of `wanted` would be lent now */
     struct nm_lend_batch batches[NM_LEND_BATCHES_MAX]; /* oldest first */
     uint32_t n_batches;

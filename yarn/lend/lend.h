@@ -301,7 +301,7 @@ struct nm_lend_history {
     bool preempted;
     bool with_attempt; /* ended_usec is the end of the attempt, after which no end is reported; not set by the books */
     bool running, queued; /* as its node has said last; both false: the node has said nothing yet, or it has ended */
-    enum nm_lend_mode mode; /* the mode with which it was lent */
+    enum nm_lend_mode mode; /* the mode that has asked for it as opportunistic; NM_LEND_OFF: not known */
 };
 /* Returns whether the books know the container: it is lent, or its history is kept. */
 bool nm_lend_knows(const struct nm_lend *l, const struct nm_yarn_container_id *id);

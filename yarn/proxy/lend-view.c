@@ -540,7 +540,7 @@ static void explain(const struct nm_lend_history *h, uint64_t now_usec, const ch
 
     (void)snprintf(buf, size, "A%s.\nThe container has %s at priority %" PRId32, summary + 1,
                    size_text(&h->size, amount, sizeof amount), h->key.priority);
-    if (h->asked_usec > 0)
+    if (h->asked_usec > 0 && h->mode != NM_LEND_OFF)
         add(buf, size, ". It was lent by the mode %s", nm_lend_mode_name(h->mode));
     add(buf, size, ".\n");
     if (h->ended_usec > 0 && h->preempted)
