@@ -223,10 +223,17 @@ static void note_sent(struct lend_fixture *l, const Masters__AllocateRequest *m)
     for (size_t i = 0; i < m->n_releases; i++)
         add(l->sent, sizeof l->sent, "%s%" PRId64, i > 0 ? ", " : "; releases ", m->releases[i]->id);
     for (size_t i = 0; i < m->n_updates; i++) {
-        assert_int_equal(m->updates[i]->type, 2);
-        assert_int_equal(m->updates[i]->execution_type, 1);
-        add(l->sent, sizeof l->sent, "%s%" PRId64 "/%d", i > 0 ? ", " : "; promotes ", m->updates[i]->id->id,
-            m->updates[i]->version);
+        const bool same = i > 0 && m->updates[i]->type == m->updates[i - 1]->type;
+
+        if (m->updates[i]->type == 2)
+            assert_int_equal(m->updates[i]->execution_type, 1);
+        else
+            assert_int_equal(m->updates[i]->base.n_unknown_fields, 1);
+        add(l->sent, sizeof l->sent, "%s%" PRId64 "/%d",
+            same                        ? ", "
+            : m->updates[i]->type == 2 ? "; promotes "
+                                       : "; resizes ",
+            m->updates[i]->id->id, m->updates[i]->version);
     }
 }
 
@@ -315,6 +322,8 @@ static void add_errors(const struct lend_fixture *l, Masters__AllocateAnswer *an
         m->ask->id = make_id(l, l->errors[i].number, 0);
         m->ask->has_type = m->ask->has_version = 1;
         m->ask->type = l->errors[i].type;
+        m->has_current_version = l->errors[i].current_version > 0;
+        m->current_version = l->errors[i].current_version;
     }
     answer->n_update_errors = l->n_errors;
 }
@@ -470,18 +479,48 @@ static void make_ask(const struct lend_ask *from, struct ask_messages *m)
     }
 }
 
+/* All messages of one request for another size. nmd doesn't know the field of the size. */
+struct resize_messages {
+    Masters__UpdateAsk ask;
+    struct nm_yarn_container_message id;
+    ProtobufCMessageUnknownField size;
+};
+
+static void make_resize(const struct lend_fixture *l, const struct lend_resize *from, struct resize_messages *m)
+{
+    static uint8_t empty[] = {0};
+    const struct nm_yarn_container_id id = {{{TOKENS_RM, 1}, from->attempt ?: l->attempt}, from->number};
+
+    *m = (struct resize_messages){
+        .ask = MASTERS__UPDATE_ASK__INIT, .size = {4, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, sizeof empty, empty}};
+    m->ask.id = nm_yarn_container_message_set(&m->id, &id);
+    m->ask.has_version = m->ask.has_type = 1;
+    m->ask.version = from->version;
+    m->ask.type = 0; /* INCREASE_RESOURCE */
+    m->ask.base.n_unknown_fields = 1;
+    m->ask.base.unknown_fields = &m->size;
+}
+
 static void begin_call(struct lend_fixture *l)
 {
     static struct ask_messages messages[LEND_LIST_MAX];
     static Masters__Ask *list[LEND_LIST_MAX];
+    struct resize_messages resizes[NM_ARRAY_SIZE(l->resizes)];
+    Masters__UpdateAsk *updates[NM_ARRAY_SIZE(l->resizes)];
     Masters__AllocateRequest m = MASTERS__ALLOCATE_REQUEST__INIT;
 
     for (size_t i = 0; i < l->n_asks; i++) {
         make_ask(&l->asks[i], &messages[i]);
         list[i] = &messages[i].ask;
     }
+    for (size_t i = 0; i < l->n_resizes; i++) {
+        make_resize(l, &l->resizes[i], &resizes[i]);
+        updates[i] = &resizes[i].ask;
+    }
     m.asks = list;
     m.n_asks = l->n_asks;
+    m.updates = updates;
+    m.n_updates = l->n_resizes;
     m.has_response_id = 1;
     m.response_id = l->response_id;
     proxy_begin_call(&l->w, "allocate", &m.base, &masters__allocate_answer__descriptor);
@@ -493,7 +532,7 @@ const char *lend_call_again(struct lend_fixture *l)
     begin_call(l);
     proxy_run_until(&l->w, proxy_is_done);
     if (l->w.answer)
-        l->n_asks = 0; /* a master repeats its asks until it gets an answer */
+        l->n_asks = l->n_resizes = 0; /* a master repeats its asks until it gets an answer */
     return l->sent;
 }
 

@@ -43,6 +43,14 @@ struct lend_error {
     int64_t number;
     const char *reason;
     int32_t type; /* 2: promotion */
+    int32_t current_version; /* 0: the error doesn't say it */
+};
+
+/* A request of the master to change the size of a container. */
+struct lend_resize {
+    int64_t number;
+    int32_t version;
+    int32_t attempt; /* 0: the present one */
 };
 
 struct lend_fixture {
@@ -50,7 +58,8 @@ struct lend_fixture {
     int32_t attempt, response_id;
     /* the master's next call */
     struct lend_ask asks[LEND_LIST_MAX];
-    size_t n_asks;
+    struct lend_resize resizes[8];
+    size_t n_asks, n_resizes;
     /* the next answer; each call to the ResourceManager that isn't refused uses it up, except while `repeats` */
     struct lend_container granted[LEND_LIST_MAX], previous[LEND_LIST_MAX], updated[8];
     struct lend_end ended[8];
@@ -83,8 +92,8 @@ void lend_register(struct lend_fixture *l);
 /* Adds an ask to the master's next call. */
 void lend_ask(struct lend_fixture *l, struct lend_ask ask);
 void lend_want(struct lend_fixture *l, int32_t priority, int32_t count); /* asks for "*" */
-/* Makes an allocate call. Returns what the ResourceManager got: "20 G * 3, 20 O * 1; releases 5; promotes 7/0".
- * lend_call_again() repeats the last response id. */
+/* Makes an allocate call. Returns what the ResourceManager got: "20 G * 3, 20 O * 1; releases 5; resizes 6/0; promotes
+ * 7/0", with the versions of the containers.  * lend_call_again() repeats the last response id. */
 void lend_begin_call(struct lend_fixture *l); /* does not wait for the answer */
 const char *lend_call(struct lend_fixture *l);
 const char *lend_call_again(struct lend_fixture *l);

@@ -44,6 +44,7 @@ struct container {
     bool lent;          /* was granted as opportunistic */
     bool released, ended, shown;
     int32_t attempt;
+    int32_t version, known_version; /* as the ResourceManager has it, and as the master knows it */
     bool gone; /* ended between two attempts; its end was not reported yet */
 };
 
@@ -56,7 +57,9 @@ struct world {
     bool grants_all;
     struct nm_yarn_lend_base base; /* the figures of the attempts that have ended */
     uint64_t adopted, left; /* containers that attempts have taken over, and that were lent at the ends of attempts */
+    uint64_t resized;
     /* the master */
+    int64_t resizes; /* number of a container of which its next call changes the size; 0: none */
     int32_t wants[KEYS];
     bool asks[KEYS]; /* its next call contains this key */
 };
@@ -95,11 +98,28 @@ static void promote(struct world *w, const Masters__UpdateAsk *m)
     struct container *c = &w->all[m->id->id];
 
     assert_true(m->id->id > 0 && m->id->id <= w->n);
-    if (c->ended || !c->opportunistic || is_likely(30) || w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
+    if (c->ended || !c->opportunistic || m->version != c->version || is_likely(30) ||
+        w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
         return;
     c->opportunistic = false;
     w->l.updated[w->l.n_updated++] = (struct lend_container){
-        .number = m->id->id, .version = 1, .attempt = c->attempt};
+        .number = m->id->id, .version = ++c->version, .attempt = c->attempt};
+}
+
+/* The master's own request never has a wrong version. */
+static void change_size(struct world *w, const Masters__UpdateAsk *m)
+{
+    struct container *c = &w->all[m->id->id];
+
+    if (c->ended || c->gone)
+        return;
+    assert_int_equal(m->version, c->version);
+    if (is_likely(30) || w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
+        return;
+    w->resized++;
+    w->l.updated[w->l.n_updated++] = (struct lend_container){
+        .number = m->id->id, .version = ++c->version, .attempt = c->attempt, .update = 1,
+        .opportunistic = c->opportunistic};
 }
 
 static void on_call(struct lend_fixture *l, const Masters__AllocateRequest *request)
@@ -118,7 +138,10 @@ static void on_call(struct lend_fixture *l, const Masters__AllocateRequest *requ
     for (size_t i = 0; i < request->n_releases; i++)
         w->all[request->releases[i]->id].released = true;
     for (size_t i = 0; i < request->n_updates; i++)
-        promote(w, request->updates[i]);
+        if (request->updates[i]->type == 2)
+            promote(w, request->updates[i]);
+        else
+            change_size(w, request->updates[i]);
     for (int key = 0; key < KEYS; key++) {
         grant(w, key, false);
         grant(w, key, true);
@@ -135,6 +158,10 @@ static void add_asks(struct world *w)
     for (int key = 0; key < KEYS; key++)
         if (w->asks[key])
             lend_want(&w->l, key + 1, w->wants[key]);
+    w->l.n_resizes = w->resizes > 0;
+    if (w->resizes > 0)
+        w->l.resizes[0] = (struct lend_resize){w->resizes, w->all[w->resizes].known_version,
+                                               w->all[w->resizes].attempt};
 }
 
 static void read_answer(struct world *w)
@@ -156,8 +183,13 @@ static void read_answer(struct world *w)
         if (w->all[m->ended[i]->id->id].lent)
             assert_int_equal(m->ended[i]->execution_type, 1);
     }
-    assert_int_equal(m->n_updated, 0);
+    for (size_t i = 0; i < m->n_updated; i++) {
+        assert_int_equal(m->updated[i]->type, 1); /* it doesn't see promotions */
+        assert_int_equal(m->updated[i]->container->execution_type, 1);
+        w->all[m->updated[i]->container->id->id].known_version = m->updated[i]->container->version;
+    }
     (void)memset(w->asks, 0, sizeof w->asks);
+    w->resizes = 0;
 }
 
 /* Calls until there is an answer. */
@@ -189,6 +221,15 @@ static void change_wants(struct world *w)
     w->wants[key] = is_likely(70) ? w->wants[key] + (int32_t)random_below(5)
                                   : (int32_t)random_below((uint32_t)w->wants[key] + 1);
     w->asks[key] = true;
+}
+
+/* Some containers are resized several times, before and after their promotions. */
+static void change_sizes(struct world *w)
+{
+    const int64_t i = 1 + (int64_t)random_below((uint32_t)w->n + 1) / 4 * 4;
+
+    if (i <= w->n && w->all[i].shown && !w->all[i].ended && !w->all[i].gone)
+        w->resizes = i;
 }
 
 static void register_again(struct world *w)
@@ -239,7 +280,9 @@ static void end_attempt(struct world *w)
             continue;
         assert_true(w->l.n_previous < LEND_LIST_MAX);
         w->l.previous[w->l.n_previous++] = (struct lend_container){
-            .number = i, .priority = c->key + 1, .opportunistic = c->opportunistic, .attempt = c->attempt};
+            .number = i, .priority = c->key + 1, .opportunistic = c->opportunistic, .attempt = c->attempt,
+            .version = c->version};
+        c->known_version = c->version;
         w->adopted += is_lent(c);
     }
 }
@@ -263,6 +306,8 @@ static void step(struct world *w)
 {
     if (is_likely(60))
         change_wants(w);
+    if (is_likely(30))
+        change_sizes(w);
     lend_put_clock_forward((uint64_t)random_below(8) * NM_USEC_PER_SEC);
     if (is_likely(10)) {
         w->l.w.refuses = NM_EXCEPTION_RETRY; /* the ResourceManager doesn't read the call */
@@ -308,6 +353,7 @@ static void drain(struct world *w)
 
 /* What all histories have counted together, to show that they test something. */
 static struct nm_yarn_lend_totals sum;
+static uint64_t resized;
 
 static void add_totals(const struct nm_yarn_lend_totals *t)
 {
@@ -339,6 +385,7 @@ static void check_totals(const struct world *w)
     assert_int_equal(granted, t.figures.lent + t.figures.promoted + t.figures.preempted + t.figures.ended +
                                   (t.attempt_ended - t.figures.adopted));
     add_totals(&t);
+    resized += w->resized;
 }
 
 static struct world *make_world(const char *rule)
@@ -384,6 +431,7 @@ static void test_random_histories(void **state)
                   sum.figures.ended, sum.attempt_ended);
     assert_true(sum.figures.lent > 10 && sum.figures.promoted > 100 && sum.figures.preempted > 50 &&
                 sum.figures.ended > 100 && sum.figures.adopted > 20 && sum.attempt_ended - sum.figures.adopted > 20);
+    assert_true(resized > 100);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------- */

@@ -235,19 +235,120 @@ static void test_errors_of_promotions_are_hidden(void **state)
     lend_one(&l);
     lend_confirm_room(&l, TOKENS_HOST, 512);
     assert_string_equal(lend_call(&l), "; promotes 2/0");
-    l.errors[l.n_errors++] = (struct lend_error){2, "UPDATE_OUTSTANDING_ERROR", 2};
-    l.errors[l.n_errors++] = (struct lend_error){7, "INVALID_CONTAINER_ID", 2};
-    l.errors[l.n_errors++] = (struct lend_error){2, "RM_ERROR", 0}; /* the master's own request for more memory */
+    l.errors[l.n_errors++] = (struct lend_error){2, "UPDATE_OUTSTANDING_ERROR", 2, 0};
+    l.errors[l.n_errors++] = (struct lend_error){7, "INVALID_CONTAINER_ID", 2, 0};
+    l.errors[l.n_errors++] = (struct lend_error){2, "RM_ERROR", 0, 0}; /* the master's own request for more memory */
     (void)lend_call(&l);
     assert_string_equal(lend_seen(&l), "; errors 7, 2");
     assert_string_equal(lend_call(&l), "");
-    l.errors[l.n_errors++] = (struct lend_error){2, "INCORRECT_CONTAINER_VERSION_ERROR", 2};
+    l.errors[l.n_errors++] = (struct lend_error){2, "INCORRECT_CONTAINER_VERSION_ERROR", 2, 0};
     (void)lend_call(&l);
     assert_string_equal(lend_seen(&l), "");
     lend_put_clock_forward(MINUTE + NM_USEC_PER_SEC);
     lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
     lend_tell_room(&l, TOKENS_HOST, 512, true);
     assert_string_equal(lend_call(&l), "; promotes 2/0");
+    lend_tear_down(&l);
+}
+
+/* ---- the version of a promoted container ---------------------------------------------------------- */
+
+/* The master asks for another size of container 2. Returns what the ResourceManager gets. */
+static const char *resize(struct lend_fixture *l, int32_t version)
+{
+    l->resizes[l->n_resizes++] = (struct lend_resize){.number = 2, .version = version};
+    return lend_call(l);
+}
+
+/* The ResourceManager answers a request for another size. Returns what the master sees. */
+static const char *answer_resize(struct lend_fixture *l, int32_t version)
+{
+    l->updated[l->n_updated++] = (struct lend_container){.number = 2, .version = version, .update = 1};
+    (void)lend_call(l);
+    return lend_seen(l);
+}
+
+static void promote(struct lend_fixture *l, int32_t version)
+{
+    l->updated[l->n_updated++] = (struct lend_container){.number = 2, .version = version};
+    (void)lend_call(l);
+    assert_string_equal(lend_seen(l), "");
+}
+
+/* A promotion raises the version, and the master doesn't see it. The ResourceManager refuses a request with another
+ * version than its own. */
+static void test_requests_of_the_master_have_the_version_of_a_promotion(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_one(&l);
+    assert_string_equal(resize(&l, 0), "; resizes 2/0");
+    promote(&l, 1);
+    l.resizes[l.n_resizes++] = (struct lend_resize){.number = 7, .version = 0}; /* a guaranteed one */
+    assert_string_equal(resize(&l, 0), "; resizes 7/0, 2/1");
+    lend_restart(&l);
+    assert_string_equal(resize(&l, 0), "; resizes 2/1");
+    assert_string_equal(resize(&l, 5), "; resizes 2/5"); /* that is wrong without lending, too */
+    assert_string_equal(answer_resize(&l, 2), "; updated 2");
+    assert_string_equal(resize(&l, 2), "; resizes 2/2");
+    assert_string_equal(resize(&l, 0), "; resizes 2/0"); /* the master has seen a newer one */
+    lend_restart(&l);
+    assert_string_equal(resize(&l, 2), "; resizes 2/2");
+    lend_tear_down(&l);
+}
+
+/* The master has changed the size before the promotion, or in the same answer. */
+static void test_promotions_and_other_updates_follow_each_other(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_one(&l);
+    assert_string_equal(answer_resize(&l, 1), "; updated 2");
+    assert_string_equal(resize(&l, 1), "; resizes 2/1");
+    promote(&l, 2);
+    assert_string_equal(resize(&l, 1), "; resizes 2/2");
+    lend_tear_down(&l);
+
+    lend_set_up(&l, false, "all");
+    lend_one(&l);
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 2, .update = 1};
+    l.updated[l.n_updated++] = (struct lend_container){.number = 2, .version = 1};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; updated 2");
+    assert_string_equal(resize(&l, 2), "; resizes 2/2");
+    lend_tear_down(&l);
+}
+
+/* A restarted ResourceManager has the version of the node, which may not know of the promotion yet. */
+static void test_an_error_tells_the_version(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.headroom = 4096;
+    lend_one(&l);
+    l.errors[l.n_errors++] = (struct lend_error){2, "INCORRECT_CONTAINER_VERSION_ERROR", 0, 3};
+    l.errors[l.n_errors++] = (struct lend_error){7, "INCORRECT_CONTAINER_VERSION_ERROR", 0, 3};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; errors 2, 7");
+    assert_string_equal(resize(&l, 0), "; resizes 2/3");
+    assert_string_equal(resize(&l, 3), "; resizes 2/3");
+    lend_confirm_room(&l, TOKENS_HOST, 512);
+    lend_restart(&l);
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, l.room_questions + 1);
+    (void)lend_call(&l);
+    lend_confirm_room(&l, TOKENS_HOST, 512);
+    assert_string_equal(lend_call(&l), "; promotes 2/3");
+    promote(&l, 4);
+    l.errors[l.n_errors++] = (struct lend_error){2, "INCORRECT_CONTAINER_VERSION_ERROR", 0, 3};
+    (void)lend_call(&l);
+    assert_string_equal(resize(&l, 0), "; resizes 2/3");
     lend_tear_down(&l);
 }
 
@@ -335,6 +436,9 @@ int main(void)
         cmocka_unit_test(test_a_promoted_container_ends),
         cmocka_unit_test(test_a_promotion_is_asked_for_again),
         cmocka_unit_test(test_errors_of_promotions_are_hidden),
+        cmocka_unit_test(test_requests_of_the_master_have_the_version_of_a_promotion),
+        cmocka_unit_test(test_promotions_and_other_updates_follow_each_other),
+        cmocka_unit_test(test_an_error_tells_the_version),
         cmocka_unit_test(test_a_container_that_was_never_launched_is_given_up),
         cmocka_unit_test(test_a_node_that_restarts_has_not_forgotten_its_containers),
     };

@@ -9,7 +9,7 @@
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
-static int order_of(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b)
+int nm_lend_compare(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b)
 {
     return ORDER(a->number, b->number)
                ?: ORDER(a->attempt.number, b->attempt.number)
@@ -19,7 +19,7 @@ static int order_of(const struct nm_yarn_container_id *a, const struct nm_yarn_c
 
 bool nm_lend_containers_equal(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b)
 {
-    return order_of(a, b) == 0;
+    return nm_lend_compare(a, b) == 0;
 }
 
 static size_t position_of(const struct nm_lend *l, const struct nm_yarn_container_id *id, bool *ret_found)
@@ -29,7 +29,7 @@ static size_t position_of(const struct nm_lend *l, const struct nm_yarn_containe
     *ret_found = false;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = order_of(&l->by_id[middle]->is.id, id);
+        int order = nm_lend_compare(&l->by_id[middle]->is.id, id);
 
         if (order == 0) {
             *ret_found = true;

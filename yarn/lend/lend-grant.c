@@ -121,12 +121,13 @@ static int make_container(struct nm_lend *l, const struct nm_lend_grant *g, uint
 
     if (!c || nm_lend_nodes_get(l, g->host, g->port, &c->node) < 0)
         return -ENOMEM;
-    c->version = g->version;
     c->is = (struct nm_lend_history){
         .id = g->id,
         .key = g->key,
         .size = g->size,
         .lent_usec = now_usec,
+        .version = g->version,
+        .master_version = g->version,
     };
     *ret = STEAL_PTR(c);
     return 0;

@@ -117,6 +117,9 @@ static int pack_history(struct nm_arena *arena, const struct nm_lend_history *h,
     SET(m, preempted, h->preempted);
     SET(m, running, h->running);
     SET(m, mode, h->mode);
+    SET(m, version, h->version);
+    m->has_master_version = h->master_version != h->version;
+    m->master_version = h->master_version;
     m->id = pack_id(arena, &h->id);
     m->size = pack_size(arena, &h->size);
     *ret = m;
@@ -133,7 +136,6 @@ static int pack_container(struct nm_arena *arena, const struct nm_lend_container
         (*ret)->host = c->node->host;
         SET(*ret, port, c->node->port);
     }
-    SET(*ret, version, c->version);
     SET(*ret, queued, c->state == NM_LEND_STATE_QUEUED);
     SET(*ret, promoting, c->promoting);
     SET(*ret, was_asked, c->was_asked);

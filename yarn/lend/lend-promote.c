@@ -18,15 +18,32 @@ void nm_lend_set_running(struct nm_lend *l, const struct nm_yarn_container_id *i
     nm_lend_containers_set_state(l, c, running ? NM_LEND_STATE_RUNNING : NM_LEND_STATE_QUEUED);
 }
 
-bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)
+static struct nm_lend_history *find_history(struct nm_lend *l, const struct nm_yarn_container_id *id)
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, id);
 
-    if (!c)
+    return c ? &c->is : nm_lend_containers_find_ended(l, id);
+}
+
+bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)
+{
+    struct nm_lend_history *h = find_history(l, id);
+
+    if (!h)
         return false;
-    l->revision += c->version != version;
-    c->version = version;
-    return true;
+    l->revision += h->version != version || h->master_version != version;
+    h->version = h->master_version = version;
+    return h->promoted_usec == 0;
+}
+
+void nm_lend_set_version(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)
+{
+    struct nm_lend_history *h = find_history(l, id);
+
+    if (!h || h->version == version)
+        return;
+    h->version = version;
+    l->revision++;
 }
 
 static bool fits(const struct nm_lend_size *size, int64_t memory_mib, int64_t vcores)
@@ -62,7 +79,7 @@ int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroo
         c->was_asked = true;
         c->promote_after_usec = nm_add_u64(now_usec, NM_LEND_PENDING_USEC);
         l->revision++;
-        *ret = (struct nm_lend_promotion){c->is.id, c->version, c->is.size};
+        *ret = (struct nm_lend_promotion){c->is.id, c->is.version, c->is.size};
         return 1;
     }
     return 0;
@@ -85,10 +102,12 @@ static void take_room(struct nm_lend_place *node, const struct nm_lend_size *siz
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec)
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, id);
+    const struct nm_lend_history *h = find_history(l, id);
 
+    if (h && version > h->version) /* an update of the master may be in the same answer */
+        nm_lend_set_version(l, id, version);
     if (!c)
-        return nm_lend_containers_find_ended(l, id);
-    (void)version; /* a promoted container isn't updated again */
+        return h;
     c->is.promoted_usec = now_usec;
     l->counts.promoted++;
     if (c->node)

@@ -120,6 +120,8 @@ static int get_history(const Yarn__LendContainer *m, struct nm_lend_history *ret
         .running = m->running,
         .queued = m->queued,
         .mode = m->mode,
+        .version = m->version,
+        .master_version = m->has_master_version ? m->master_version : m->version,
     };
 
     if (m->mode >= NM_LEND_N_MODES || get_size(m->size, &h.size) < 0)
@@ -146,7 +148,6 @@ static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
         return r;
     if (!c->node != !m->host)
         return -EBADMSG;
-    c->version = m->version;
     c->state = m->running ? NM_LEND_STATE_RUNNING : m->queued ? NM_LEND_STATE_QUEUED : NM_LEND_STATE_UNKNOWN;
     c->promoting = m->promoting;
     c->was_asked = m->was_asked;

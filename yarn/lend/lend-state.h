@@ -146,7 +146,6 @@ enum nm_lend_state { NM_LEND_STATE_UNKNOWN, NM_LEND_STATE_QUEUED, NM_LEND_STATE_
 struct nm_lend_container {
     struct nm_lend_history is;
     struct nm_lend_place *node; /* NULL: unknown */
-    int32_t version;
     enum nm_lend_state state;
     bool promoting;             /* a promotion is outstanding */
     bool was_asked;             /* a promotion has been asked for, at any time */

@@ -248,9 +248,12 @@ size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t 
 /* Returns the memory in MiB that is lent on that node. */
 int64_t nm_lend_memory_on(const struct nm_lend *l, const char *host, int32_t port);
 
-/* Notes the version of a lent container that the master itself has updated, for example to another size. Returns
- * whether it is lent. */
+/* Notes the version of a container that the master itself has updated, for example to another size. The master sees it.
+ * Returns whether the container is lent, or was lent until it ended. */
 bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);
+/* Notes that the ResourceManager has another version of a container than was assumed, and that the master hasn't seen
+ * this version in an update. */
+void nm_lend_set_version(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);
 
 /* Returns the promotion to ask for now: the container that has been lent for the longest time, runs, and is on a node
  * whose room is known and suffices, while no other promotion is outstanding on this node and the queue's headroom, less
@@ -265,8 +268,8 @@ struct nm_lend_promotion {
 };
 int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroom, uint64_t now_usec,
                            struct nm_lend_promotion *ret);
-/* Notes the ResourceManager's new version of a lent container, which is now guaranteed. Returns whether it was lent,
- * also if the books have noted this before. */
+/* Notes the ResourceManager's new version of a lent container, which is now guaranteed. The master doesn't see this
+ * version. Returns whether it was lent, also if the books have noted this before. */
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec);
 /* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding.
  * Otherwise asks again after a minute, at the earliest. Returns whether these books have ever asked for it. */
@@ -301,8 +304,12 @@ struct nm_lend_history {
     bool preempted;
     bool with_attempt; /* ended_usec is the end of the attempt, after which no end is reported; not set by the books */
     bool running, queued; /* as its node has said last; both false: the node has said nothing yet, or it has ended */
+    int32_t version;        /* the ResourceManager's; it refuses an update request with another one */
+    int32_t master_version; /* the version that the master knows: it doesn't see promotions */
     enum nm_lend_mode mode; /* the mode that has asked for it as opportunistic; NM_LEND_OFF: not known */
 };
+/* Compares ids for sorting: less than, equal to, or greater than 0. */
+int nm_lend_compare(const struct nm_yarn_container_id *a, const struct nm_yarn_container_id *b);
 /* Returns whether the books know the container: it is lent, or its history is kept. */
 bool nm_lend_knows(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Sets *ret to the history of a container. Returns whether the books know it. */

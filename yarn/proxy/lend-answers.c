@@ -17,6 +17,7 @@
 #define EXIT_PREEMPTED (-102)
 #define EXIT_KILLED_BY_SCHEDULER (-108)
 #define OUTSTANDING "UPDATE_OUTSTANDING_ERROR"
+#define INCORRECT_VERSION "INCORRECT_CONTAINER_VERSION_ERROR"
 #define CPU 1 /* value of SchedulerResourceTypes */
 
 static void show_as_guaranteed(Masters__Container *m)
@@ -301,10 +302,24 @@ static bool is_own_error(struct nm_lender *l, const Masters__UpdateError *m)
     return nm_lend_promotion_refused(l->books, &id, m->reason && nm_streq(m->reason, OUTSTANDING), nm_steady_usec());
 }
 
+/* A restarted ResourceManager has the version that it learns from the node, which may not know of an update yet. */
+static void note_version(struct nm_lender *l, const Masters__UpdateError *m)
+{
+    struct nm_yarn_container_id id;
+
+    if (!m->has_current_version || !m->reason || !nm_streq(m->reason, INCORRECT_VERSION) || !m->ask ||
+        !nm_yarn_is_container(m->ask->id))
+        return;
+    id = nm_yarn_container_of(m->ask->id);
+    nm_lend_set_version(l->books, &id, m->current_version);
+}
+
 static void take_errors(struct nm_lender *l, Masters__AllocateAnswer *answer)
 {
     size_t n = 0;
 
+    for (size_t i = 0; i < answer->n_update_errors; i++)
+        note_version(l, answer->update_errors[i]);
     for (size_t i = 0; i < answer->n_update_errors; i++)
         if (!is_own_error(l, answer->update_errors[i]))
             answer->update_errors[n++] = answer->update_errors[i];

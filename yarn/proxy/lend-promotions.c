@@ -22,6 +22,87 @@
 #define UPDATE_RETRY_MAX_SHIFT 4u /* at most 16 s between two tries */
 #define REFUSALS_MAX 5u
 
+/* ---- requests of the master ----------------------------------------------------------------------- */
+
+/* The containers whose version the master doesn't know, sorted by their ids. */
+struct hidden_versions {
+    struct nm_lend_history *list; /* NULL: only count */
+    size_t n;
+};
+
+static void collect_hidden(const struct nm_lend_history *h, void *userdata)
+{
+    struct hidden_versions *v = userdata;
+
+    if (h->version == h->master_version || h->ended_usec > 0)
+        return;
+    if (v->list)
+        v->list[v->n] = *h;
+    v->n++;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct nm_lend_history *x = a, *y = b;
+
+    return nm_lend_compare(&x->id, &y->id);
+}
+
+static int find_hidden(const struct nm_lender *l, struct nm_arena *a, struct hidden_versions *ret)
+{
+    struct hidden_versions v = {};
+
+    nm_lend_each_history(l->books, collect_hidden, &v);
+    if (v.n > 0) {
+        v.list = nm_arena_alloc(a, v.n * sizeof *v.list);
+        if (!v.list)
+            return -ENOMEM;
+        v.n = 0;
+        nm_lend_each_history(l->books, collect_hidden, &v);
+        qsort(v.list, v.n, sizeof *v.list, compare_ids);
+    }
+    *ret = v;
+    return 0;
+}
+
+/* Returns the request with the ResourceManager's version of the container, if the master knows only an older one: the
+ * ResourceManager would refuse that. A request with another version than the master has seen stays wrong. NULL: no
+ * memory. */
+static Masters__UpdateAsk *with_version(const struct hidden_versions *v, struct nm_arena *a, Masters__UpdateAsk *m)
+{
+    const struct nm_lend_history *found;
+    struct nm_lend_history key;
+    Masters__UpdateAsk *copy;
+
+    if (v->n == 0 || !nm_yarn_is_container(m->id))
+        return m;
+    key.id = nm_yarn_container_of(m->id);
+    found = bsearch(&key, v->list, v->n, sizeof key, compare_ids);
+    if (!found || m->version != found->master_version)
+        return m;
+    copy = nm_arena_alloc(a, sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *m;
+    copy->has_version = 1;
+    copy->version = found->version;
+    return copy;
+}
+
+/* Copies the requests of the master. It may have very many, so each is looked up in a sorted list. */
+static int copy_requests(const struct nm_lender *l, struct nm_arena *a, const Masters__AllocateRequest *from,
+                         Masters__UpdateAsk **list)
+{
+    struct hidden_versions v = {};
+    int r = from->n_updates > 0 ? find_hidden(l, a, &v) : 0;
+
+    for (size_t i = 0; r == 0 && i < from->n_updates; i++) {
+        list[i] = with_version(&v, a, from->updates[i]);
+        r = list[i] ? 0 : -ENOMEM;
+    }
+    return r;
+}
+
 /* ---- asking the ResourceManager ------------------------------------------------------------------- */
 
 static int make_ask(const struct nm_lend_promotion *p, struct nm_arena *a, Masters__UpdateAsk **ret)
@@ -69,17 +150,16 @@ int nm_lender_add_promotions(struct nm_lender *l, struct nm_stage_call *c, Maste
 {
     const size_t n = copy->n_updates;
     Masters__UpdateAsk **list;
-    int r = 0;
+    int r;
 
     drop_stale_promotions(l);
     choose_promotions(l);
-    if (l->n_promotions == 0)
+    if (n + l->n_promotions == 0)
         return 0;
     list = nm_arena_alloc(&c->arena, (n + l->n_promotions) * sizeof(*list));
     if (!list)
         return -ENOMEM;
-    if (n > 0)
-        (void)memcpy(list, copy->updates, n * sizeof(*list));
+    r = copy_requests(l, &c->arena, copy, list);
     for (size_t i = 0; r == 0 && i < l->n_promotions; i++)
         r = make_ask(&l->promotions[i], &c->arena, &list[n + i]);
     if (r < 0)

@@ -173,7 +173,8 @@ struct nm_lender *nm_lender_free(struct nm_lender *l);
 NM_DEFINE_CLEANUP(struct nm_lender *, nm_lender_free)
 
 /* ---- lend-promotions.c ---- */
-/* Adds promotions to a call. */
+/* Adds promotions to a call, and gives the master's own requests for updates the versions that the ResourceManager has
+ * since promotions that the master hasn't seen. */
 int nm_lender_add_promotions(struct nm_lender *l, struct nm_stage_call *c, Masters__AllocateRequest *copy);
 /* Handles a promoted container of an answer. Returns 1 if it is hidden from the master, 0 if the master itself has
  * asked for it, or -ENOMEM. */
