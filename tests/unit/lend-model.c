@@ -139,6 +139,15 @@ const struct answer *model_answer_call(struct fixture *w)
     return &rm->answer;
 }
 
+void model_refuse_call(struct fixture *w)
+{
+    const bool reads = !w->rm.one_table && one_in(w, 2);
+
+    for (size_t i = 0; reads && i < w->n_messages; i++)
+        if (w->messages[i].opportunistic)
+            read_message(w, &w->messages[i]);
+}
+
 void model_restart(struct fixture *w)
 {
     w->rm = (struct resource_manager){.one_table = w->rm.one_table, .guaranteed_room = w->rm.guaranteed_room,

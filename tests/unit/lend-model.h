@@ -76,6 +76,8 @@ struct fixture {
     struct nm_lend *l;
     struct nm_lend_rule rule;
     struct nm_lend_limits limits;
+    bool has_limits;       /* the books know those of the last plan */
+    int64_t lendable_mib;  /* of that plan: lent, asked for, and left in the queue */
     int64_t startable_mib; /* on all nodes, if limits.startable is set */
     struct resource_manager rm;
     struct master m;
@@ -84,6 +86,10 @@ struct fixture {
     int32_t waits[N_KEYS], surplus[N_KEYS];
     bool unread[N_KEYS];
     bool touched[N_KEYS]; /* a plan was allowed to lend; before that, the asks are those without lending */
+    struct master answered; /* the master, waits and unread after the last answer that the master got */
+    int32_t waits_answered[N_KEYS];
+    bool unread_answered[N_KEYS];
+    bool unsettled;         /* the ResourceManager hasn't read that call, but has repeated an answer */
     int32_t unseen[N_KEYS]; /* shown in an answer that the master hasn't got */
     int32_t handled_id; /* of the answer that was handled last */
     bool restarted;     /* since then */
@@ -111,6 +117,9 @@ int random_int(struct fixture *w, int below);
 /* Reads the messages of a call of the master, and returns the answer. Repeats its last answer if the call has the same
  * response id. */
 const struct answer *model_answer_call(struct fixture *w);
+/* Refuses the call. The ResourceManager may have read opportunistic asks before. Must not be called if it would repeat
+ * its last answer. */
+void model_refuse_call(struct fixture *w);
 /* Allocates guaranteed containers, as nodes send their heartbeats between the calls of the master. */
 void model_allocate(struct fixture *w);
 /* Forgets asks and promotions. */

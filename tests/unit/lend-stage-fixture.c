@@ -40,6 +40,16 @@ void __wrap_nm_lender_enlist(struct nm_lender *l)
     __real_nm_lender_enlist(l);
 }
 
+unsigned lend_walks;
+
+void __real_nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userdata);
+void __wrap_nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userdata);
+void __wrap_nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userdata)
+{
+    lend_walks++;
+    __real_nm_lend_each_key(l, cb, userdata);
+}
+
 static struct {
     nm_peer_application_cb_t type_cb;
     nm_peer_room_cb_t room_cb;

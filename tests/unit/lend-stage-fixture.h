@@ -83,6 +83,8 @@ struct lend_fixture {
     int refuses_calls; /* result of the functions that call others; 0: the call is in progress */
 };
 
+extern unsigned lend_walks; /* number of calls of nm_lend_each_key() */
+
 /* rule: the value of nmd.lending. The type of all applications is MAPREDUCE, and known at once. */
 void lend_set_up(struct lend_fixture *l, bool distributed, const char *rule);
 void lend_tear_down(struct lend_fixture *l);

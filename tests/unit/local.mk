@@ -37,7 +37,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-launch-parts %D%/test-yarn-log-files %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures %D%/test-yarn-launcher-removal \
 	%D%/test-yarn-launcher-room %D%/test-yarn-migrate %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-observe %D%/test-yarn-lend-promote \
-	%D%/test-yarn-allocator-lent \
+	%D%/test-yarn-allocator-lent %D%/test-yarn-lend-answers %D%/test-yarn-lend-keys \
 	%D%/test-yarn-lend-property \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-retention %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
@@ -45,7 +45,8 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
 	%D%/test-yarn-gpus %D%/test-yarn-labels %D%/test-yarn-resources \
 	%D%/test-yarn-lend-attempts %D%/test-yarn-lend-distribute %D%/test-yarn-lend-history %D%/test-yarn-lend-log \
-	%D%/test-yarn-lend-rooms %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-promotions \
+	%D%/test-yarn-lend-rooms %D%/test-yarn-lend-stage %D%/test-yarn-lend-stage-calls \
+	%D%/test-yarn-lend-stage-promotions \
 	%D%/test-yarn-lend-untouched %D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy \
 	%D%/test-yarn-proxy-failures %D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-heartbeat \
 	%D%/test-yarn-aux-host %D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-spark %D%/test-yarn-tracker
@@ -176,10 +177,10 @@ $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs loc
 $(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-removal \
 	yarn-launcher-room yarn-logs-uploads yarn-retention)
-$(call fixture,lend-fixture,yarn-lend yarn-lend-grant yarn-lend-observe yarn-lend-promote)
+$(call fixture,lend-fixture,yarn-lend yarn-lend-answers yarn-lend-grant yarn-lend-keys yarn-lend-observe yarn-lend-promote)
 $(call fixture,lend-model,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
-	yarn-lend-attempts yarn-lend-stage-promotions yarn-lend-untouched yarn-lend-distribute yarn-lend-rooms)
+	yarn-lend-attempts yarn-lend-stage-calls yarn-lend-stage-promotions yarn-lend-untouched yarn-lend-distribute yarn-lend-rooms)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,log-uploader-fixture,log-uploader log-uploader-again)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-settings owner owner-steps recorder \
@@ -231,8 +232,8 @@ failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsy
 persistent_cgroups_wraps = nm_cgroup_backend_new
 # The tests put the clock forward instead of waiting for deadlines of a minute. They test root's service manager and a user's.
 systemd_fixture_wraps = clock_gettime geteuid sd_booted
-lend_stage_fixture_wraps = clock_gettime nm_lender_enlist nm_peers_ask_application nm_peers_ask_room nm_peers_update \
-	nm_peers_forget
+lend_stage_fixture_wraps = clock_gettime nm_lender_enlist nm_lend_each_key nm_peers_ask_application nm_peers_ask_room \
+	nm_peers_update nm_peers_forget
 test_become_wraps = getgrouplist
 test_cgroup_choice_wraps = nm_mount_find
 test_cgroup_files_wraps = nm_procs_is_member nm_write_file_at

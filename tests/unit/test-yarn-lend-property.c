@@ -21,7 +21,8 @@
 static const char *const hosts[N_HOSTS] = {"one", "two", "three"};
 
 static struct totals {
-    uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused, given_up;
+    uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused, given_up,
+        exceeding, rejected;
 } totals;
 
 static struct nm_yarn_container_id id_of(int c)
@@ -90,6 +91,7 @@ static void restart(struct fixture *w)
     nm_lend_set_rule(w->l, &w->rule);
     memset(w->rooms, 0, sizeof w->rooms);
     w->restarted = true;
+    w->has_limits = false;
     totals.restarts++;
 }
 
@@ -276,6 +278,8 @@ static void plan(struct fixture *w)
             add_message(w, k, w->m.size[k], w->m.needs[k], false);
     for (int k = 0; k < N_KEYS; k++)
         w->touched[k] |= w->rule.mode != NM_LEND_OFF && !w->limits.observes && view_of(w, k).size.memory_mib > 0;
+    w->has_limits = true;
+    w->lendable_mib = nm_lend_figures(w->l).lent_memory_mib + asked_mib + w->limits.queue_memory_left_mib;
     check_limits(w, asked_mib);
     check_observed(w, asked_mib, observed_mib);
 }
@@ -359,16 +363,34 @@ static void count_shown(struct fixture *w, const struct container *c)
     w->unseen[c->key]++;
 }
 
+/* Containers may be larger than what was asked for, but not beyond the limits of the last plan. */
+static bool is_within_limits(const struct fixture *w, int64_t lent_mib)
+{
+    return !w->has_limits || w->limits.observes ||
+           ((w->limits.application_memory_mib < 0 || lent_mib <= w->limits.application_memory_mib) &&
+            (w->limits.queue_memory_left_mib < 0 || lent_mib <= w->lendable_mib));
+}
+
+/* Returns whether a limit may be the reason to release a container. */
+static bool may_exceed(const struct fixture *w, const struct container *c)
+{
+    return w->has_limits && c->opportunistic &&
+           (w->limits.queue_memory_left_mib >= 0 ||
+            !is_within_limits(w, nm_lend_figures(w->l).lent_memory_mib + c->size.memory_mib));
+}
+
 static void check_verdict(struct fixture *w, struct container *c, enum nm_lend_verdict verdict)
 {
     const bool too_small = c->opportunistic && c->size.memory_mib < model_sizes[w->m.size[c->key]].memory_mib;
 
     if (verdict == NM_LEND_RELEASE) {
-        CHECK(w, w->waits[c->key] == 0 || too_small);
+        CHECK(w, w->waits[c->key] == 0 || too_small || may_exceed(w, c));
+        totals.exceeding += w->waits[c->key] > 0 && !too_small;
         totals.released++;
     } else {
         CHECK(w, verdict == (c->opportunistic ? NM_LEND_SHOW : NM_LEND_PASS));
         CHECK(w, !too_small);
+        CHECK(w, !c->opportunistic || is_within_limits(w, nm_lend_figures(w->l).lent_memory_mib));
         count_shown(w, c);
         c->was_lent = c->lent = c->opportunistic;
         c->lent_usec = w->now_usec;
@@ -445,7 +467,7 @@ static void take_answer(struct fixture *w, const struct answer *a)
 }
 
 /* The master gets the answer. */
-static void deliver(struct fixture *w, const struct answer *a)
+static void deliver(struct fixture *w, const struct answer *a, bool repeated)
 {
     for (int k = 0; k < N_KEYS; k++)
         w->m.must_ask[k] = false;
@@ -459,6 +481,10 @@ static void deliver(struct fixture *w, const struct answer *a)
     }
     memset(w->unseen, 0, sizeof w->unseen);
     w->m.id++;
+    w->unsettled = repeated;
+    w->answered = w->m;
+    memcpy(w->waits_answered, w->waits, sizeof w->waits);
+    memcpy(w->unread_answered, w->unread, sizeof w->unread);
 }
 
 /* ---- histories ---------------------------------------------------------------------------------- */
@@ -474,12 +500,37 @@ static void request(struct fixture *w)
 static void good_call(struct fixture *w)
 {
     const struct answer *a;
+    bool repeated;
 
     request(w);
+    repeated = w->rm.has_answer && w->rm.answer.id == w->m.id;
     a = model_answer_call(w);
     take_answer(w, a);
-    deliver(w, a);
+    deliver(w, a, repeated);
     model_allocate(w);
+}
+
+/* A master may repeat the asks of a refused call, or give them up. If the last answer was a repeated one, the
+ * ResourceManager hasn't read the asks of its call either. After a restart of nmd, the books don't know what an earlier
+ * call without an answer has changed. */
+static void refused_call(struct fixture *w)
+{
+    request(w);
+    model_refuse_call(w);
+    nm_lend_refused(w->l, w->now_usec);
+    totals.rejected++;
+    for (int k = 0; k < N_KEYS && (w->restarted || w->unsettled); k++)
+        w->m.must_ask[k] = true;
+    if (w->restarted || w->unsettled)
+        return;
+    w->m = w->answered;
+    memcpy(w->waits, w->waits_answered, sizeof w->waits);
+    memcpy(w->unread, w->unread_answered, sizeof w->unread);
+    check_figures(w);
+    if (one_in(w, 2)) {
+        for (int k = 0; k < N_KEYS; k++)
+            w->m.must_ask[k] |= one_in(w, 2);
+    }
 }
 
 static void bad_call(struct fixture *w)
@@ -581,6 +632,8 @@ static void step(struct fixture *w)
         restart(w);
     if (one_in(w, 5))
         bad_call(w);
+    else if (one_in(w, 12) && !(w->rm.has_answer && w->rm.answer.id == w->m.id))
+        refused_call(w);
     else
         good_call(w);
     model_allocate(w);
@@ -605,6 +658,7 @@ static void history(uint64_t seed)
     w->rm.one_table = one_in(w, 6);
     w->m.corrects = one_in(w, 2);
     w->handled_id = -1;
+    w->answered = w->m;
     CHECK(w, nm_lend_new(&w->l) == 0);
     for (size_t i = 0; i < CALLS; i++)
         step(w);
@@ -639,11 +693,12 @@ int main(int argc, char **argv)
         history(seed + i);
     printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "
            "%llu answers repeated, %llu restarts, %llu registrations; "
-           "%llu given up\n",
+           "%llu given up, %llu beyond a limit, %llu calls refused\n",
            (unsigned long long)n, (unsigned long long)totals.calls, (unsigned long long)totals.shown,
            (unsigned long long)totals.guaranteed, (unsigned long long)totals.released,
            (unsigned long long)totals.promoted, (unsigned long long)totals.lost, (unsigned long long)totals.repeated,
            (unsigned long long)totals.restarts, (unsigned long long)totals.registrations,
-           (unsigned long long)totals.given_up);
+           (unsigned long long)totals.given_up, (unsigned long long)totals.exceeding,
+           (unsigned long long)totals.rejected);
     return 0;
 }

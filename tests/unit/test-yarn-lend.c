@@ -309,28 +309,6 @@ static void invalid_asks_are_ignored(void **state)
     assert_int_equal(figures(w).keys, 0);
 }
 
-static void the_257th_key_is_left_alone_until_another_key_is_idle(void **state)
-{
-    struct fixture *w = *state;
-
-    set_mode(w, NM_LEND_ALL);
-    for (int32_t i = 0; i <= 256; i++)
-        note(w, ask_of(i, 1));
-    call(w);
-    assert_int_equal(w->n, 256);
-    answer(w);
-    assert_int_equal(view_of(w, 256).reason, NM_LEND_TOO_MANY_KEYS);
-    note(w, ask_of(7, 0));
-    call(w);
-    answer(w);
-    note(w, ask_of(256, 2));
-    call(w);
-    assert_int_equal(w->n, 1);
-    assert_int_equal(w->changes[0].key.priority, 256);
-    assert_int_equal(w->changes[0].opportunistic, 2);
-    assert_int_equal(view_of(w, 256).reason, NM_LEND_LENT);
-}
-
 static void request_ids_are_separate_keys(void **state)
 {
     struct fixture *w = *state;
@@ -721,7 +699,6 @@ int main(void)
         TEST(the_first_opportunistic_ask_of_a_master_ends_the_lending_of_its_key),
         TEST(hosts_and_racks_say_only_where),
         TEST(invalid_asks_are_ignored),
-        TEST(the_257th_key_is_left_alone_until_another_key_is_idle),
         TEST(request_ids_are_separate_keys),
         TEST(the_changes_of_a_call_without_an_answer_are_sent_again),
         TEST(another_size_takes_back_what_was_asked_for_with_the_former_size),

@@ -65,6 +65,7 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
         return true;
     }
     l->n_released = 0;
+    l->settled_call = l->n_calls;
     l->answered = true;
     l->incomplete = false;
     return false;
@@ -110,6 +111,24 @@ static int release(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_len
     l->counts.released++;
     *ret = NM_LEND_RELEASE;
     return 0;
+}
+
+/* ---- refused calls ------------------------------------------------------------------------------ */
+
+/* The ResourceManager checks a call before it reads the asks. But it may have read opportunistic ones by then, so it
+ * isn't certain which counts it has. */
+void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
+{
+    for (size_t i = 0; i < l->n_keys; i++) {
+        struct nm_lend_entry *e = &l->keys[i];
+
+        if (e->sent != NM_LEND_NOT_SENT && e->sent_opportunistic > 0)
+            e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
+        if (e->former.call > l->settled_call)
+            nm_lend_keys_take_back(e);
+        e->sent = NM_LEND_NOT_SENT;
+    }
+    l->revision++;
 }
 
 /* ---- opportunistic grants ----------------------------------------------------------------------- */
@@ -198,6 +217,37 @@ static int lend_nothing(struct nm_lend *l, struct nm_lend_entry *e, const struct
     return r;
 }
 
+static void take_left(struct nm_lend *l, int64_t memory_mib)
+{
+    if (l->left_mib != INT64_MAX)
+        l->left_mib -= memory_mib;
+}
+
+static bool exceeds_limits(const struct nm_lend *l, const struct nm_lend_grant *g, int64_t more_mib)
+{
+    return more_mib > l->left_mib ||
+           (l->application_mib >= 0 && l->lent_memory_mib + g->size.memory_mib > l->application_mib);
+}
+
+/* Lends a container, unless it is larger than what was asked for, and a limit doesn't allow this. Then the next plan
+ * knows how large the containers of this key are. */
+static int lend_within_limits(struct nm_lend *l, struct nm_lend_entry *e, const struct nm_lend_grant *g,
+                              uint64_t now_usec, enum nm_lend_verdict *ret)
+{
+    const int64_t former_mib = nm_lend_keys_memory_mib(e);
+    int64_t asked_mib;
+
+    nm_lend_keys_learn_memory(e, g->size.memory_mib);
+    take_left(l, e->lent_asked * (nm_lend_keys_memory_mib(e) - former_mib));
+    asked_mib = e->lent_asked > 0 ? nm_lend_keys_memory_mib(e) : 0;
+    if (exceeds_limits(l, g, g->size.memory_mib - asked_mib)) {
+        take_left(l, -asked_mib);
+        return lend_nothing(l, e, g, ret);
+    }
+    take_left(l, g->size.memory_mib - asked_mib);
+    return lend(l, e, g, now_usec, ret);
+}
+
 static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec,
                                enum nm_lend_verdict *ret)
 {
@@ -209,6 +259,8 @@ static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g,
         return 0;
     }
     if (!e || e->own_opportunistic) {
+        if (!e && !l->repeated)
+            nm_lend_keys_lower_left_out(l, &g->key);
         *ret = NM_LEND_PASS;
         return 0;
     }
@@ -220,7 +272,7 @@ static int grant_opportunistic(struct nm_lend *l, const struct nm_lend_grant *g,
     if (nm_lend_keys_wanted(e) == 0 || l->n_lent >= NM_LEND_CONTAINERS_MAX || !nm_lend_keys_size_is_valid(&g->size))
         return lend_nothing(l, e, g, ret);
     if (g->size.memory_mib >= e->size.memory_mib)
-        return lend(l, e, g, now_usec, ret);
+        return lend_within_limits(l, e, g, now_usec, ret);
     /* The largest opportunistic container is smaller than what the master needs. A further ask would get another
      * one. */
     r = lend_nothing(l, e, g, ret);
@@ -269,6 +321,8 @@ static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, en
     uint32_t *surplus;
 
     *ret = NM_LEND_PASS;
+    if (!e && !l->repeated)
+        nm_lend_keys_lower_left_out(l, &g->key);
     if (!e || l->repeated)
         return 0;
     if (nm_lend_keys_wanted(e) > 0) {
@@ -397,7 +451,8 @@ static void forget(struct nm_lend_entry *e)
     e->surplus = e->former_surplus = e->in_last_answer = 0;
     e->sent = e->answered = NM_LEND_NOT_SENT;
     e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;
-    e->guesses = false;
+    e->guesses = e->own_opportunistic = false;
+    e->former.call = 0;
 }
 
 void nm_lend_registered(struct nm_lend *l)
@@ -411,6 +466,7 @@ void nm_lend_registered(struct nm_lend *l)
         l->by_age[i]->unknown_since_usec = 0;
     }
     l->left_out.wanted = 0;
+    memset(l->own_marks, 0, sizeof l->own_marks);
     l->has_response = l->has_counted = l->answered = l->repeated = false;
     l->in_flight = l->uncertain = l->incomplete = false;
     l->n_released = 0;

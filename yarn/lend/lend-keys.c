@@ -70,6 +70,22 @@ bool nm_lend_keys_size_is_valid(const struct nm_lend_size *size)
     return size->memory_mib >= 0 && size->memory_mib <= INT32_MAX && size->vcores >= 0;
 }
 
+int64_t nm_lend_keys_memory_mib(const struct nm_lend_entry *e)
+{
+    const int64_t memory_mib = NM_MAX(e->size.memory_mib, e->granted_mib);
+
+    return NM_MAX(memory_mib, INT64_C(1));
+}
+
+/* While another size may be granted, it isn't known of which size the container is. */
+void nm_lend_keys_learn_memory(struct nm_lend_entry *e, int64_t granted_mib)
+{
+    for (uint32_t i = 0; i < e->n_sizes; i++)
+        if (!nm_lend_keys_same_size(&e->sizes[i], &e->size))
+            return;
+    e->granted_mib = granted_mib;
+}
+
 uint32_t nm_lend_keys_wanted(const struct nm_lend_entry *e)
 {
     return e->forgotten ? 0 : e->wanted;
@@ -166,22 +182,57 @@ void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most)
 
 /* ---- asks --------------------------------------------------------------------------------------- */
 
-/* Finds the key that needs its place least: nothing depends on it. */
+static bool is_idle(const struct nm_lend_entry *e, uint64_t now_usec)
+{
+    return nm_lend_keys_wanted(e) == 0 && e->n_sizes == 0 && !e->unsent && !e->set && e->in_last_answer == 0 &&
+           e->backs_off_until_usec <= now_usec;
+}
+
+/* Finds the key that needs its place least: nothing depends on it. If the master has asked for opportunistic containers
+ * with this key, the books must remember that. A call may have very many asks with further keys, and none of its asks
+ * makes a key idle, so one search is enough for a call. */
 static struct nm_lend_entry *find_idle(struct nm_lend *l, uint64_t now_usec)
 {
-    for (size_t i = 0; i < l->n_keys; i++) {
+    struct nm_lend_entry *own = NULL;
+
+    for (size_t i = 0; i < l->n_keys && l->full_call <= l->n_calls; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
-        if (nm_lend_keys_wanted(e) == 0 && e->n_sizes == 0 && !e->unsent && !e->own_opportunistic && !e->set &&
-            e->in_last_answer == 0 && e->backs_off_until_usec <= now_usec)
+        if (!is_idle(e, now_usec))
+            continue;
+        if (!e->own_opportunistic)
             return e;
+        own = own ?: e;
     }
-    return NULL;
+    if (!own)
+        l->full_call = l->n_calls + 1;
+    return own;
+}
+
+static uint64_t *find_mark(struct nm_lend *l, const struct nm_lend_key *key, uint64_t *ret_bit)
+{
+    const uint64_t hash = ((uint64_t)key->request_id * UINT64_C(0x9e3779b97f4a7c15) + (uint32_t)key->priority) *
+                          UINT64_C(0xbf58476d1ce4e5b9) >> 40;
+
+    *ret_bit = UINT64_C(1) << (hash % 64);
+    return &l->own_marks[hash / 64 % NM_ARRAY_SIZE(l->own_marks)];
+}
+
+static void remove_key(struct nm_lend *l, struct nm_lend_entry *e)
+{
+    uint64_t bit, *mark = find_mark(l, &e->key, &bit);
+
+    if (e->own_opportunistic)
+        *mark |= bit;
+    l->n_keys--;
+    memmove(e, e + 1, (size_t)(&l->keys[l->n_keys] - e) * sizeof *e);
 }
 
 static int get_entry(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec, struct nm_lend_entry **ret)
 {
     struct nm_lend_entry *idle;
+    uint64_t bit;
+    int r;
 
     *ret = nm_lend_keys_find(l, &ask->key);
     if (*ret)
@@ -189,17 +240,29 @@ static int get_entry(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t 
     if (ask->count == 0)
         return NM_LEND_KEYS_E_FULL; /* nothing to note */
     idle = l->n_keys < NM_LEND_KEYS_MAX ? NULL : find_idle(l, now_usec);
-    if (idle) {
-        l->n_keys--;
-        memmove(idle, idle + 1, (size_t)(&l->keys[l->n_keys] - idle) * sizeof *idle);
-    }
-    return nm_lend_keys_insert(l, &ask->key, ret);
+    if (idle)
+        remove_key(l, idle);
+    r = nm_lend_keys_insert(l, &ask->key, ret);
+    if (r == 0)
+        (*ret)->own_opportunistic = *find_mark(l, &ask->key, &bit) & bit;
+    return r;
+}
+
+static bool same_key(const struct nm_lend_key *a, const struct nm_lend_key *b)
+{
+    return a->priority == b->priority && a->request_id == b->request_id;
+}
+
+void nm_lend_keys_lower_left_out(struct nm_lend *l, const struct nm_lend_key *key)
+{
+    if (l->left_out.wanted > 0 && same_key(&l->left_out.key, key))
+        l->left_out.wanted--;
 }
 
 static void note_left_out(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec)
 {
     if (ask->count == 0) {
-        if (l->left_out.key.priority == ask->key.priority && l->left_out.key.request_id == ask->key.request_id)
+        if (same_key(&l->left_out.key, &ask->key))
             l->left_out.wanted = 0;
         return;
     }
@@ -212,11 +275,52 @@ static void note_left_out(struct nm_lend *l, const struct nm_lend_ask *ask, uint
     };
 }
 
+static void keep_former(struct nm_lend_entry *e, uint64_t call)
+{
+    e->former = (struct nm_lend_former){
+        .call = call,
+        .size = e->size,
+        .granted_mib = e->granted_mib,
+        .wanted = e->wanted,
+        .n_batches = e->n_batches,
+        .labelled = e->labelled,
+        .strict = e->strict,
+        .other_resources = e->other_resources,
+        .forgotten = e->forgotten,
+        .unsent = e->unsent,
+    };
+    (void)memcpy(e->former.batches, e->batches, sizeof e->batches);
+}
+
+void nm_lend_keys_take_back(struct nm_lend_entry *e)
+{
+    const struct nm_lend_former *f = &e->former;
+
+    e->size = f->size;
+    e->granted_mib = f->granted_mib;
+    e->wanted = f->wanted;
+    e->n_batches = f->n_batches;
+    (void)memcpy(e->batches, f->batches, sizeof e->batches);
+    e->labelled = f->labelled;
+    e->strict = f->strict;
+    e->other_resources = f->other_resources;
+    e->forgotten = f->forgotten;
+    e->set = e->in_call = false;
+    limit_shares(e);
+    if (e->forgotten)
+        e->lent_asked = 0;
+    /* With counts of 0, the ResourceManager has nothing of this key, and could refuse the ask again. */
+    e->unsent = f->unsent || e->wanted > 0 || e->n_sizes > 0;
+    e->former.call = 0;
+}
+
 /* The ResourceManager keeps one guaranteed ask for "*" of a key: the latest one, even if it has another size. */
 static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, uint64_t now_usec)
 {
     const uint32_t count = (uint32_t)ask->count;
 
+    if (!nm_lend_keys_same_size(&e->size, &ask->size))
+        e->granted_mib = 0;
     e->size = ask->size;
     e->labelled = ask->labelled;
     e->strict = !ask->relax;
@@ -244,6 +348,8 @@ static int note_ask(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t n
         return r < 0 ? r : 0;
     }
     l->revision++;
+    if (!ask->opportunistic && e->former.call <= l->settled_call)
+        keep_former(e, l->n_calls + 1);
     if (ask->opportunistic) {
         e->unsent |= !e->own_opportunistic || e->n_sizes > 0;
         e->own_opportunistic = e->own_in_call = true;

@@ -182,6 +182,14 @@ static int pack_lists(const struct nm_lend *l, struct nm_arena *arena, Yarn__Len
     return r;
 }
 
+static bool has_marks(const struct nm_lend *l)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(l->own_marks); i++)
+        if (l->own_marks[i] != 0)
+            return true;
+    return false;
+}
+
 int nm_lend_pack(const struct nm_lend *l, uint8_t **ret, size_t *ret_size)
 {
     Yarn__LendBooks m = YARN__LEND_BOOKS__INIT;
@@ -198,6 +206,8 @@ int nm_lend_pack(const struct nm_lend *l, uint8_t **ret, size_t *ret_size)
     SET(&m, refused, l->refused);
     SET(&m, proven, l->proven);
     SET(&m, late, l->late);
+    m.has_own_marks = has_marks(l);
+    m.own_marks = (ProtobufCBinaryData){sizeof l->own_marks, (uint8_t *)(uintptr_t)l->own_marks};
     r = pack_lists(l, &arena, &m);
     if (r == 0) {
         data = malloc(protobuf_c_message_get_packed_size(&m.base) ?: 1);

@@ -112,21 +112,21 @@ static struct budget make_budget(const struct nm_lend *l, const struct nm_lend_l
  * withdrawn: what is asked for may have been placed when it is known. */
 static int64_t startable(const struct nm_lend_limits *limits, const struct nm_lend_entry *e, const struct budget *b)
 {
-    const int64_t size_mib = NM_MAX(e->size.memory_mib, INT64_C(1));
+    const struct nm_lend_size size = {nm_lend_keys_memory_mib(e), e->size.vcores};
     uint32_t n;
 
     if (!limits->startable || e->target == 0)
         return INT64_MAX;
-    n = limits->startable(limits->userdata, &e->size);
+    n = limits->startable(limits->userdata, &size);
     if (n == NM_LEND_STARTABLE_UNKNOWN)
         return limits->observes ? 0 : e->lent_asked;
-    return (int64_t)n - (b->planned_mib + size_mib - 1) / size_mib;
+    return (int64_t)n - (b->planned_mib + size.memory_mib - 1) / size.memory_mib;
 }
 
 static void apply_limits(const struct nm_lend *l, const struct nm_lend_limits *limits, struct nm_lend_entry *e,
                          struct budget *b)
 {
-    const int64_t size_mib = NM_MAX(e->size.memory_mib, INT64_C(1));
+    const int64_t size_mib = nm_lend_keys_memory_mib(e);
 
     reduce(e, NM_MAX(b->application_mib, INT64_C(0)) / size_mib, NM_LEND_APPLICATION_LIMIT);
     reduce(e, b->containers, NM_LEND_APPLICATION_LIMIT);
@@ -343,6 +343,17 @@ static void end_answer(struct nm_lend *l)
     l->uncertain = false;
 }
 
+/* Keeps the limits for the answer, in which a container may be larger than what was asked for. */
+static void keep_limits(struct nm_lend *l, const struct nm_lend_limits *limits, int64_t asked_before_mib)
+{
+    const int64_t left_mib = limits->queue_memory_left_mib, asked_mib = nm_lend_figures(l).asked_memory_mib;
+
+    l->application_mib = limits->observes ? -1 : limits->application_memory_mib;
+    l->left_mib = INT64_MAX;
+    if (left_mib >= 0 && !limits->observes)
+        l->left_mib = NM_MAX(NM_MIN(left_mib, INT64_MAX - asked_before_mib) + asked_before_mib - asked_mib, INT64_C(0));
+}
+
 static int make_order(struct nm_lend *l)
 {
     if (l->n_keys <= l->order_size)
@@ -357,6 +368,7 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
                  const struct nm_lend_change **ret, size_t *ret_n)
 {
     const bool lends = l->rule.mode != NM_LEND_OFF && !limits->observes && !l->late;
+    const int64_t asked_before_mib = nm_lend_figures(l).asked_memory_mib;
     int r = make_order(l);
 
     if (r < 0)
@@ -379,7 +391,9 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
     }
     if (r < 0)
         return r;
+    keep_limits(l, limits, asked_before_mib);
     l->in_flight = true;
+    l->n_calls++;
     *ret = l->changes;
     *ret_n = l->n_changes;
     return 0;

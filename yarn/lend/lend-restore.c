@@ -9,6 +9,10 @@
 #include "yarn/lend/lend-state.h"
 #include "yarn/lend/lend.pb-c.h"
 
+/* Unpacked keys may take much more memory than packed ones, from which the fields with the value 0 are absent. This is
+ * enough for NM_LEND_KEYS_MAX keys with all their batches and sizes. */
+#define KEYS_BYTES ((size_t)NM_LEND_KEYS_MAX * 2048u)
+
 static int get_size(const Yarn__LendSize *m, struct nm_lend_size *ret)
 {
     const struct nm_lend_size size = {m ? m->memory_mib : 0, m ? m->vcores : 0};
@@ -204,6 +208,16 @@ static void put_counts(struct nm_lend_figures *f, const Yarn__LendCounts *m)
     f->observed_memory_mib_sec = m->observed_memory_mib_sec;
 }
 
+static int put_marks(struct nm_lend *l, const Yarn__LendBooks *m)
+{
+    if (!m->has_own_marks)
+        return 0;
+    if (m->own_marks.len != sizeof l->own_marks)
+        return -EBADMSG;
+    (void)memcpy(l->own_marks, m->own_marks.data, sizeof l->own_marks);
+    return 0;
+}
+
 static int put_books(struct nm_lend *l, const Yarn__LendBooks *m)
 {
     int r = put_keys(l, m);
@@ -212,6 +226,8 @@ static int put_books(struct nm_lend *l, const Yarn__LendBooks *m)
         r = put_containers(l, m);
     if (r == 0)
         r = put_released(l, m);
+    if (r == 0)
+        r = put_marks(l, m);
     if (r < 0)
         return r;
     if (m->counts)
@@ -234,7 +250,7 @@ int nm_lend_restore(struct nm_bytes packed, struct nm_lend **ret)
 
     if (r < 0)
         return r;
-    nm_arena_init(&arena, nm_arena_limit(packed.size), NULL);
+    nm_arena_init(&arena, nm_arena_limit(packed.size) + KEYS_BYTES, NULL);
     m = (const Yarn__LendBooks *)nm_arena_unpack(&arena, &yarn__lend_books__descriptor, packed);
     r = m ? put_books(l, m) : nm_arena_error(&arena);
     nm_arena_done(&arena);

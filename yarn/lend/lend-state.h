@@ -34,6 +34,7 @@
 #define NM_LEND_ROOMS_MAX 256u
 #define NM_LEND_ENDED_MAX 1024u
 #define NM_LEND_SIZES_MAX 4u
+#define NM_LEND_MARKS 4096u /* a multiple of 64 */
 
 /* ---- lend-keys.c ------------------------------------------------------------------------------ */
 
@@ -47,10 +48,23 @@ struct nm_lend_batch {
  * count of the key, because the books don't know how to send it, and sets opportunistic counts to 0. */
 enum nm_lend_sender { NM_LEND_NOT_SENT, NM_LEND_SENT_BY_MASTER, NM_LEND_SENT_BY_BOOKS, NM_LEND_SENT_WITHDRAWALS };
 
+/* What a key had before the asks of the first call that isn't answered. */
+struct nm_lend_former {
+    uint64_t call; /* the number of this call, by nm_lend.n_calls; nothing is kept if it is at most settled_call */
+    struct nm_lend_size size;
+    int64_t granted_mib;
+    uint32_t wanted;
+    struct nm_lend_batch batches[NM_LEND_BATCHES_MAX];
+    uint32_t n_batches;
+    bool labelled, strict, other_resources, forgotten, unsent;
+};
+
 /* A key. `wanted` is the sum of its batches, and lent_asked is at most `wanted`: the oldest ones are lent first. */
 struct nm_lend_entry {
     struct nm_lend_key key;
     struct nm_lend_size size;
+    int64_t granted_mib; /* memory of the last opportunistic container that was granted for this size: the
+                            ResourceManager rounds sizes up. 0: not known. Not packed. */
     uint32_t wanted, lent_asked;
     enum nm_lend_mode mode; /* of the last plan that lent something of this key; NM_LEND_OFF: not known */
     uint32_t observed; /* with limits.observes: how many of `wanted` would be lent now */
@@ -88,6 +102,7 @@ struct nm_lend_entry {
     uint64_t sent_usec;
     bool in_call;      /* the master sets the count in this call */
     bool set;          /* the master has set the count since the last answer */
+    struct nm_lend_former former;
     bool own_in_call;  /* the master asks for opportunistic containers in this call */
     uint32_t target;   /* of the present plan */
     enum nm_lend_reason reason;
@@ -101,6 +116,10 @@ int nm_lend_keys_insert(struct nm_lend *l, const struct nm_lend_key *key, struct
 /* Returns whether counts and sizes are in the range that the books handle. */
 bool nm_lend_keys_size_is_valid(const struct nm_lend_size *size);
 bool nm_lend_keys_same_size(const struct nm_lend_size *a, const struct nm_lend_size *b);
+/* Returns the memory of a container that is lent for this key, as far as it is known; at least 1. */
+int64_t nm_lend_keys_memory_mib(const struct nm_lend_entry *e);
+/* Notes the memory of an opportunistic container that was granted. */
+void nm_lend_keys_learn_memory(struct nm_lend_entry *e, int64_t granted_mib);
 /* Returns what the master waits for: 0 if the ResourceManager has forgotten it. */
 uint32_t nm_lend_keys_wanted(const struct nm_lend_entry *e);
 /* Returns whether the key has properties of asks for "*" that the books don't know how to send. */
@@ -111,9 +130,13 @@ uint32_t nm_lend_keys_count_since(const struct nm_lend_entry *e, uint64_t usec);
 uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip);
 /* Removes the newest ones. */
 void nm_lend_keys_lower(struct nm_lend_entry *e, uint32_t n);
+/* Takes back what the master has set since the last answer. */
+void nm_lend_keys_take_back(struct nm_lend_entry *e);
 /* Adds the key's size to its sizes. */
 void nm_lend_keys_add_size(struct nm_lend_entry *e);
 bool nm_lend_keys_has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size);
+/* Notes that a container was granted for a key that has no place. */
+void nm_lend_keys_lower_left_out(struct nm_lend *l, const struct nm_lend_key *key);
 /* Notes that the ResourceManager has one guaranteed ask too many, of `most`. */
 void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most);
 
@@ -182,6 +205,9 @@ struct nm_lend {
     struct nm_lend_entry *keys; /* sorted by priority and request id */
     size_t n_keys, keys_size;
     struct nm_lend_key_view left_out; /* the newest ask for which there was no key; wanted 0: none */
+    /* Keys with opportunistic asks of the master that have given their places to other keys: one bit for all keys with
+     * the same hash. A key that comes back is taken for one of them if its bit is set. */
+    uint64_t own_marks[NM_LEND_MARKS / 64];
     uint16_t *order;                  /* the keys of the present plan, the longest waiting first */
     size_t order_size;
 
@@ -201,9 +227,16 @@ struct nm_lend {
     struct nm_lend_change *changes;
     size_t n_changes, changes_size;
 
+    /* The limits of the last plan, for what its answer grants: that of the application, or -1, and what is left of the
+     * queue's after this plan has asked for its part, or INT64_MAX. The latter is negative if what was asked for turns
+     * out to be larger. Not packed. */
+    int64_t application_mib, left_mib;
+
     /* in_flight: the last plan has no answer yet. uncertain: a plan before it had no answer, or nmd was restarted.
      * Then the ResourceManager may have read another call than the one that it answers. */
     bool in_flight, uncertain;
+    uint64_t n_calls, settled_call; /* number of plans; the last one that was answered. Not packed. */
+    uint64_t full_call; /* the call in which a place was looked for, and all keys needed theirs. Not packed. */
     bool answered;   /* an answer was handled since the last plan */
     bool incomplete; /* not all containers of the last answer were counted, for lack of memory */
     bool has_response, has_counted;

@@ -12,6 +12,8 @@ int nm_lend_new(struct nm_lend **ret)
 
     if (!l)
         return -ENOMEM;
+    l->application_mib = -1;
+    l->left_mib = INT64_MAX;
     *ret = l;
     return 0;
 }
@@ -65,7 +67,7 @@ struct nm_lend_figures nm_lend_figures(const struct nm_lend *l)
         const struct nm_lend_entry *e = &l->keys[i];
 
         f.asked += e->lent_asked;
-        f.asked_memory_mib += e->lent_asked * e->size.memory_mib;
+        f.asked_memory_mib += e->lent_asked * nm_lend_keys_memory_mib(e);
         f.observed_now += e->forgotten ? 0 : e->observed;
         f.observed_now_memory_mib += e->forgotten ? 0 : e->observed * e->size.memory_mib;
         f.wanted += nm_lend_keys_wanted(e);

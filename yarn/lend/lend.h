@@ -185,6 +185,11 @@ int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uin
 int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_t now_usec,
                  const struct nm_lend_change **ret, size_t *ret_n);
 
+/* Notes that the ResourceManager has answered the call of the last plan with an exception, for example because an ask
+ * is larger than its largest container. What the master has set since the last answer counts as never set: a further
+ * call must not repeat it, because then the ResourceManager would refuse this call as well. Keys that the call asked
+ * for as opportunistic back off for a minute. */
+void nm_lend_refused(struct nm_lend *l, uint64_t now_usec);
 /* Begins the handling of an answer. Returns whether the answer was handled before: then nothing is counted again. */
 bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
 /* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if

@@ -342,6 +342,8 @@ static void confirm(struct nm_lender *l, bool repeated)
     const bool is_read = !repeated && !l->uncertain;
 
     l->in_flight = l->uncertain = false;
+    if (!repeated)
+        nm_lender_settle_asks(l);
     if (!is_read)
         return;
     nm_lender_confirm_hidden(l);
@@ -374,4 +376,15 @@ int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, cons
     nm_lender_save(l);
     *answer = &copy->base;
     return error;
+}
+
+/* If the master has made another call since then, it isn't known which of its asks the ResourceManager has read. */
+void nm_lender_handle_refused(struct nm_lender *l, const struct nm_stage_call *c)
+{
+    if (c != l->called)
+        return;
+    nm_lend_refused(l->books, nm_steady_usec());
+    nm_lender_take_back_asks(l);
+    nm_lender_count(l);
+    nm_lender_save(l);
 }

@@ -293,11 +293,14 @@ static int replace_request(struct nm_lender *l, struct nm_stage_call *c, const s
 }
 
 /* After a restart of nmd, the first call is uncertain in any case. */
-static void note_call(struct nm_lender *l, int32_t response_id)
+static void note_call(struct nm_lender *l, const struct nm_stage_call *c)
 {
+    const int32_t response_id = request_of(c)->response_id;
+
     l->uncertain |= l->in_flight && l->called_id == response_id;
     l->in_flight = true;
     l->called_id = response_id;
+    l->called = c;
 }
 
 /* If the call fails after the books have changed, the master repeats its asks, and the next call repeats the rest. */
@@ -307,7 +310,7 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c)
     struct plan plan = {};
     int r;
 
-    note_call(l, request_of(c)->response_id);
+    note_call(l, c);
     nm_lender_choose_rule(l);
     r = note_asks(l, c, now);
     if (r == 0)

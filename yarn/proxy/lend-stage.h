@@ -25,8 +25,11 @@
 
 /* The master's ask for "*" of one key. The books may change its shares when the master doesn't send it. */
 struct nm_lender_ask {
-    struct nm_lend_ask is;
+    struct nm_lend_ask is, was;
     struct nm_bytes packed; /* owned by this struct */
+    /* `was` and `former` are those of the last answered call. former.data NULL: the key had none. */
+    bool is_new; /* since that call */
+    struct nm_bytes former; /* owned by this struct */
 };
 
 /* A container beyond what the master asked for. The master doesn't see it. */
@@ -86,6 +89,7 @@ struct nm_lender {
     bool in_flight;    /* a call was forwarded, and no answer came */
     bool uncertain;    /* the ResourceManager may answer an earlier call with the response id of the last call */
     int32_t called_id; /* the response id of the last call */
+    const struct nm_stage_call *called; /* the last call; only to be compared, since it may have ended */
 
     bool has_headroom;
     struct nm_lend_size headroom; /* that of the last answer */
@@ -134,6 +138,9 @@ int nm_lender_keep_ask(struct nm_lender *l, const struct nm_lend_ask *ask, const
 /* Converts a master's ask. */
 struct nm_lend_ask nm_lender_ask_of(const Masters__Ask *m);
 void nm_lender_drop_asks(struct nm_lender *l);
+/* Notes that the ResourceManager has read the asks so far, or takes back those that it hasn't read. */
+void nm_lender_settle_asks(struct nm_lender *l);
+void nm_lender_take_back_asks(struct nm_lender *l);
 
 /* Returns whether a container is hidden from the master. ended: the container has ended. */
 bool nm_lender_is_hidden(struct nm_lender *l, const struct nm_yarn_container_id *id, bool ended);
@@ -190,3 +197,5 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c);
 /* ---- lend-answers.c ---- */
 void nm_lender_answer_register(struct nm_lender *l, const Masters__RegisterMasterAnswer *answer);
 int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, const ProtobufCMessage **answer);
+/* Handles a call that the ResourceManager has answered with an exception. */
+void nm_lender_handle_refused(struct nm_lender *l, const struct nm_stage_call *c);

@@ -166,6 +166,39 @@ const struct nm_lender_ask *nm_lender_find_ask(const struct nm_lender *l, const 
 static void free_ask(struct nm_lender_ask *a)
 {
     free((void *)(uintptr_t)a->packed.data);
+    free((void *)(uintptr_t)a->former.data);
+}
+
+void nm_lender_settle_asks(struct nm_lender *l)
+{
+    for (size_t i = 0; i < l->n_asks; i++) {
+        struct nm_lender_ask *a = &l->asks[i];
+
+        free((void *)(uintptr_t)a->former.data);
+        a->former = (struct nm_bytes){};
+        a->is_new = false;
+    }
+}
+
+void nm_lender_take_back_asks(struct nm_lender *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n_asks; i++) {
+        struct nm_lender_ask a = l->asks[i];
+
+        l->dirty |= a.is_new || a.former.data;
+        if (a.is_new) {
+            free_ask(&a);
+            continue;
+        }
+        if (a.former.data) {
+            free((void *)(uintptr_t)a.packed.data);
+            a = (struct nm_lender_ask){.is = a.was, .packed = a.former};
+        }
+        l->asks[n++] = a;
+    }
+    l->n_asks = n;
 }
 
 void nm_lender_drop_asks(struct nm_lender *l)
@@ -219,9 +252,21 @@ static int add_ask(struct nm_lender *l, const struct nm_lend_ask *ask, struct nm
         free((void *)(uintptr_t)packed.data);
         return -ENOMEM;
     }
-    l->asks[l->n_asks++] = (struct nm_lender_ask){*ask, packed};
+    l->asks[l->n_asks++] = (struct nm_lender_ask){.is = *ask, .packed = packed, .is_new = true};
     l->dirty = true;
     return 0;
+}
+
+static void replace_ask(struct nm_lender_ask *a, const struct nm_lend_ask *ask, struct nm_bytes packed)
+{
+    if (a->is_new || a->former.data)
+        free((void *)(uintptr_t)a->packed.data);
+    else {
+        a->was = a->is;
+        a->former = a->packed;
+    }
+    a->is = *ask;
+    a->packed = packed;
 }
 
 int nm_lender_keep_ask(struct nm_lender *l, const struct nm_lend_ask *ask, const Masters__Ask *m)
@@ -246,8 +291,7 @@ int nm_lender_keep_ask(struct nm_lender *l, const struct nm_lend_ask *ask, const
     if (!former)
         return add_ask(l, ask, packed);
     l->dirty |= !nm_bytes_equal(former->packed, packed);
-    free_ask(former);
-    *former = (struct nm_lender_ask){*ask, packed};
+    replace_ask(former, ask, packed);
     return 0;
 }
 

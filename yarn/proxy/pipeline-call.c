@@ -177,6 +177,19 @@ void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, co
     end_call(c);
 }
 
+void nm_stage_refuse(struct nm_stage_call *c, const struct nm_exception *why)
+{
+    struct nm_pipeline *p = pipeline_of(c);
+
+    while (c->at-- > 0) {
+        const struct nm_stage_type *type = p->all->types[c->at];
+
+        if (type->refused)
+            type->refused(p->stages[c->at], c);
+    }
+    refuse(c, 0, why);
+}
+
 void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int32_t key_id, struct nm_hadoop_call *call)
 {
     const struct nm_yarn_master_key *key =

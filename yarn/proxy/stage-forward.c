@@ -159,8 +159,10 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         nm_stage_answer(take(s), answer, NULL);
     } else if (why && nm_exception_is(why, STANDBY)) {
         give_up_this_one(f);
+    } else if (why && nm_exception_is(why, NM_EXCEPTION_RETRY)) {
+        nm_stage_answer(take(s), NULL, why); /* the master's client repeats the same call */
     } else if (error == -EREMOTEIO || (error == -EACCES && why)) {
-        nm_stage_answer(take(s), NULL, why);
+        nm_stage_refuse(take(s), why);
     } else if (error == -ETIMEDOUT) {
         give_up_this_one(f);
     }

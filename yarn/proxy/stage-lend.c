@@ -39,6 +39,12 @@ static int lend_answer(void *stage, struct nm_stage_call *c, const ProtobufCMess
     return r;
 }
 
+static void lend_refused(void *stage, const struct nm_stage_call *c)
+{
+    if (c->method == NM_MASTERS_ALLOCATE)
+        nm_lender_handle_refused(stage, c);
+}
+
 static void lend_view(const void *stage, struct nm_yarn_lend_view *ret)
 {
     const struct nm_lender *l = stage;
@@ -110,6 +116,7 @@ const struct nm_stage_type nm_stage_lend = {
     .close = lend_close,
     .request = lend_request,
     .answer = lend_answer,
+    .refused = lend_refused,
     .keep = nm_lender_persist,
     .inherit = nm_lender_inherit,
     .lending = lend_view,

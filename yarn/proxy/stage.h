@@ -128,6 +128,9 @@ struct nm_stage_type {
     /* Handles an answer, and may replace *answer. Returns 0, NM_STAGE_E_REFUSED or -errno. NULL: the stage passes
      * answers on unchanged. */
     int (*answer)(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer, struct nm_exception *why);
+    /* Notes that the ResourceManager has answered a call with an exception, so that it has not applied the call. NULL:
+     * the stage has nothing to take back. */
+    void (*refused)(void *stage, const struct nm_stage_call *c);
     /* Sets the stage's fields of *m, which is then saved. The fields may point into the stage's memory, which must stay
      * unchanged until another function of the stage is called. NULL: the stage has no state to save. */
     int (*keep)(void *stage, struct nm_yarn_stored_master *m);
@@ -142,6 +145,8 @@ struct nm_stage_type {
 /* Ends a call that a stage has taken, with an answer, or with a refusal if `answer` is NULL. Is defined in
  * pipeline-call.c. */
 void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, const struct nm_exception *why);
+/* Ends a call that a stage has taken, with the exception that the ResourceManager has answered. */
+void nm_stage_refuse(struct nm_stage_call *c, const struct nm_exception *why);
 
 /* ---- the stages, and their choice: stages.c ----------------------------------------------- */
 

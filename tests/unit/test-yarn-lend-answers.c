@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Answers that differ from what the books of lending have asked for: larger containers, and refused calls
+ * (yarn/lend/lend.h). */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lend-fixture.h"
+
+/* ---- larger containers -------------------------------------------------------------------------- */
+
+static enum nm_lend_verdict grant_of(struct fixture *w, int64_t number, int64_t memory_mib)
+{
+    struct nm_lend_grant g = opportunistic(number);
+
+    g.size.memory_mib = memory_mib;
+    return grant(w, g);
+}
+
+static void larger_containers_stay_below_the_limit_of_the_application(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    w->limits.application_memory_mib = 4 * 1024;
+    ask(w, 4);
+    assert_int_equal(grant_of(w, 1, 1280), NM_LEND_SHOW);
+    assert_int_equal(grant_of(w, 2, 1280), NM_LEND_SHOW);
+    assert_int_equal(grant_of(w, 3, 1280), NM_LEND_SHOW);
+    assert_int_equal(grant_of(w, 4, 1280), NM_LEND_RELEASE);
+    assert_int_equal(figures(w).lent_memory_mib, 3 * 1280);
+    expect_change(w, 1, 0);
+    assert_int_equal(reason_of(w), NM_LEND_APPLICATION_LIMIT);
+}
+
+static void larger_containers_stay_below_the_limit_of_the_queue(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    w->limits.queue_memory_left_mib = 4 * 1024;
+    ask(w, 4);
+    assert_int_equal(grant_of(w, 1, 1280), NM_LEND_RELEASE); /* all four would be too many */
+    for (int i = 2; i <= 4; i++)
+        assert_int_equal(grant_of(w, i, 1280), NM_LEND_SHOW);
+    w->limits.queue_memory_left_mib = 256;
+    expect_change(w, 1, 0);
+    assert_int_equal(reason_of(w), NM_LEND_QUEUE_LIMIT);
+}
+
+static void containers_of_the_size_that_was_asked_for_use_the_limit(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    w->limits.application_memory_mib = w->limits.queue_memory_left_mib = 2 * 1024;
+    ask(w, 4);
+    assert_int_equal(grant_of(w, 1, 1024), NM_LEND_SHOW);
+    assert_int_equal(grant_of(w, 2, 1024), NM_LEND_SHOW);
+    assert_int_equal(grant_of(w, 3, 1024), NM_LEND_RELEASE);
+}
+
+static void another_size_is_not_taken_for_as_large_as_the_former(void **state)
+{
+    struct fixture *w = *state;
+    const struct nm_yarn_container_id one = id_of(1);
+    struct nm_lend_ask smaller = ask_of(20, 4);
+
+    set_mode(w, NM_LEND_ALL);
+    w->limits.application_memory_mib = 2 * 1024;
+    ask(w, 1);
+    assert_int_equal(grant_of(w, 1, 1536), NM_LEND_SHOW);
+    assert_true(nm_lend_ended(w->l, &one, false, w->now_usec));
+    note_count(w, 4);
+    call(w);
+    assert_int_equal(figures(w).asked, 1);
+    answer(w);
+    smaller.size.memory_mib = 512;
+    note(w, smaller);
+    call(w);
+    assert_int_equal(figures(w).asked, 4);
+}
+
+/* ---- refused calls ------------------------------------------------------------------------------ */
+
+static void what_a_refused_call_has_set_is_taken_back(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_ask larger = ask_of(20, 7);
+
+    set_overflow(w, 30);
+    ask(w, 2);
+    w->now_usec += SECONDS(20);
+    larger.size.memory_mib = 1000000;
+    larger.labelled = true;
+    note(w, larger);
+    note(w, ask_of(30, 3));
+    call(w);
+    nm_lend_refused(w->l, w->now_usec);
+    assert_int_equal(figures(w).wanted, 2);
+    assert_int_equal(view_of(w, 20).wanted, 2);
+    assert_int_equal(view_of(w, 20).size.memory_mib, 1024);
+    assert_int_equal(view_of(w, 30).wanted, 0);
+    expect_change(w, 2, -1);
+    answer(w);
+    w->now_usec += SECONDS(10); /* the first two have waited for 30 seconds */
+    expect_change(w, 0, 2);
+}
+
+/* An earlier call that was answered has set it. */
+static void what_an_answered_call_has_set_is_not_taken_back(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 2);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_SHOW);
+    call(w);
+    nm_lend_refused(w->l, w->now_usec);
+    assert_int_equal(figures(w).wanted, 1);
+    assert_int_equal(figures(w).lent, 1);
+}
+
+static void a_key_whose_call_is_refused_backs_off(void **state)
+{
+    struct fixture *w = *state;
+
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 2);
+    note_count(w, 3);
+    expect_change(w, 0, 3);
+    nm_lend_refused(w->l, w->now_usec);
+    expect_change(w, 2, 0);
+    assert_int_equal(reason_of(w), NM_LEND_BACKS_OFF);
+    answer(w);
+    w->now_usec += MINUTES(1);
+    expect_change(w, 0, 2);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, lend_fixture_set_up, lend_fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(larger_containers_stay_below_the_limit_of_the_application),
+        TEST(larger_containers_stay_below_the_limit_of_the_queue),
+        TEST(containers_of_the_size_that_was_asked_for_use_the_limit),
+        TEST(another_size_is_not_taken_for_as_large_as_the_former),
+        TEST(what_a_refused_call_has_set_is_taken_back),
+        TEST(what_an_answered_call_has_set_is_not_taken_back),
+        TEST(a_key_whose_call_is_refused_backs_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The stage that lends: calls that fail, and restarts of nmd and of the ResourceManager. */
+
+#include "lend-stage-fixture.h"
+
+#include <signal.h>
+
+#include "util/clock.h"
+
+#define INVALID_REQUEST "org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException"
+
+/* The stage has changed an ask on its own in a call that the ResourceManager didn't answer. The master repeats the call
+ * without asks. */
+static void test_a_change_is_repeated_until_it_is_answered(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "overflow:30");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    (void)lend_call(&l);
+    lend_put_clock_forward(31 * NM_USEC_PER_SEC);
+    l.w.refuses = NM_EXCEPTION_RETRY;
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    assert_string_equal(lend_seen(&l), "no answer");
+    assert_string_equal(lend_call_again(&l), "20 G * 0, 20 O * 2");
+    lend_restart(&l);
+    l.w.refuses = NULL;
+    assert_string_equal(lend_call_again(&l), "20 G * 0, 20 O * 2");
+    /* the ResourceManager may have answered an earlier call, so the stage repeats its asks once */
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    assert_string_equal(lend_call(&l), "");
+    lend_tear_down(&l);
+}
+
+/* The ResourceManager refuses a call because of one of its asks. It has read none of them. A master that doesn't repeat
+ * them must be able to make further calls. */
+static void test_asks_of_a_refused_call_are_not_repeated(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 1);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1");
+    l.w.refuses = INVALID_REQUEST;
+    lend_want(&l, 20, 4);
+    lend_ask(&l, (struct lend_ask){.priority = 30, .count = 2, .memory = 1000000});
+    assert_string_equal(lend_call(&l), "20 G * 0, 30 G * 0 of 1000000, 20 O * 4, 30 O * 2 of 1000000");
+    l.w.refuses = NULL;
+    l.n_asks = 0;
+    /* the ResourceManager has the asks of the call before, and nothing is lent for a minute */
+    assert_string_equal(lend_call_again(&l), "20 O * 0, 20 G * 1");
+    assert_string_equal(lend_call(&l), "20 O * 0, 20 G * 1");
+    assert_string_equal(lend_call(&l), "");
+    assert_int_equal(lend_figures(&l).wanted, 1);
+    lend_put_clock_forward(61 * NM_USEC_PER_SEC);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1");
+    lend_tear_down(&l);
+}
+
+/* The asks before the first call without an answer are those that the ResourceManager has. */
+static void test_asks_of_a_lost_and_then_refused_call_are_not_repeated(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    l.w.refuses = NM_EXCEPTION_RETRY;
+    lend_want(&l, 20, 5);
+    (void)lend_call(&l);
+    l.w.refuses = INVALID_REQUEST;
+    lend_want(&l, 20, 4);
+    (void)lend_call_again(&l);
+    l.w.refuses = NULL;
+    l.n_asks = 0;
+    assert_string_equal(lend_call_again(&l), "20 O * 0, 20 G * 1");
+    lend_tear_down(&l);
+}
+
+/* nmd is killed while the ResourceManager handles a call. */
+static void test_nmd_is_restarted_during_a_call(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 3);
+    l.w.holds = true;
+    lend_begin_call(&l);
+    proxy_run_until(&l.w, proxy_has_held);
+    l.w.proxy = nm_yarn_proxy_free(l.w.proxy);
+    l.w.client = nm_hadoop_client_free(l.w.client);
+    proxy_stop_rm(&l.w);
+    proxy_start_rm(&l.w);
+    l.w.holds = false;
+    proxy_start(&l.w);
+    lend_grant(&l, 2, true);
+    assert_string_equal(lend_call_again(&l), "20 G * 0, 20 O * 3");
+    assert_string_equal(lend_seen(&l), "2 G");
+    lend_restart(&l);
+    assert_int_equal(lend_figures(&l).lent, 1);
+    assert_int_equal(lend_figures(&l).granted, 1);
+    lend_end(&l, 2, -108, "x");
+    lend_grant(&l, 3, true);
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "3 G; ended 2 -102 G Lent by nmd: x");
+    assert_string_equal(l.lender->queue, "root.a");
+    assert_string_equal(l.lender->type, "MAPREDUCE");
+    lend_tear_down(&l);
+}
+
+/* The wish of the application is known after a restart, too. */
+static void test_the_wish_survives_a_restart(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.w.wish = "percent:50";
+    lend_launch(&l, 1);
+    lend_restart(&l);
+    lend_want(&l, 20, 4);
+    assert_string_equal(lend_call(&l), "20 G * 2, 20 O * 2");
+    lend_tear_down(&l);
+}
+
+/* The ResourceManager was restarted. The master registers again and repeats its asks. Lent containers stay lent. */
+static void test_a_restart_of_the_resourcemanager(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 3);
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    (void)lend_call(&l);
+    l.w.refuses = NOT_REGISTERED;
+    (void)lend_call(&l);
+    l.w.refuses = NULL;
+    lend_register(&l);
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    assert_int_equal(lend_figures(&l).lent, 1);
+    lend_end(&l, 2, -108, "x");
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; ended 2 -102 G Lent by nmd: x");
+    lend_tear_down(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_change_is_repeated_until_it_is_answered),
+        cmocka_unit_test(test_asks_of_a_refused_call_are_not_repeated),
+        cmocka_unit_test(test_asks_of_a_lost_and_then_refused_call_are_not_repeated),
+        cmocka_unit_test(test_nmd_is_restarted_during_a_call),
+        cmocka_unit_test(test_the_wish_survives_a_restart),
+        cmocka_unit_test(test_a_restart_of_the_resourcemanager),
+    };
+    sigset_t mask;
+
+    /* As in nmd, the event loop watches the child processes that resolve names. */
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
