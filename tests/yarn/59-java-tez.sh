@@ -6,7 +6,8 @@
 # Jobs of Tez fetch their outputs from a service that is written in Java, on a node of nmd without any other service. Its process and nmd
 # are killed while tasks wait for outputs. Tez doesn't publish its own service, tez-aux-services, in Maven's repository. So Hadoop's
 # ShuffleHandler takes its place, with a class path of its own. Tez would use extensions of its own protocol if the name of the service
-# contained "tez".
+# contained "tez". Whoever has built Tez' jar can test it instead: NMD_TEST_TEZ_AUX_SERVICES=JAR[:JAR...], with the jars that it needs
+# (tez-api, tez-common and tez-runtime-library) if it doesn't contain them, all of the version in tez/pom.xml.
 jobs_of=(auxhost tez)
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
@@ -14,7 +15,10 @@ jobs_of=(auxhost tez)
 # shellcheck disable=SC2034 # jobs.sh uses them
 jobs_fs=local job_deadline=240
 service=yarn.nodemanager.aux-services
-id_option=-Dtez.am.shuffle.auxiliary-service.id=java_shuffle
+tez_jar=${NMD_TEST_TEZ_AUX_SERVICES:-}
+name=java_shuffle
+[ -z "$tez_jar" ] || name=tez_shuffle
+id_option=-Dtez.am.shuffle.auxiliary-service.id=$name
 port=13563
 host() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
 host_trouble() {
@@ -48,7 +52,7 @@ finish() { # NAME
 }
 
 undisturbed() {
-    is "the service has metadata" "$(host 'services | map("\(.name) \(.metadata)") | join(" ")')" 'java_shuffle true'
+    is "the service has metadata" "$(host 'services | map("\(.name) \(.metadata)") | join(" ")')" "$name true"
     is 'no program of nmd serves outputs' "$(other_programs)" ''
     tez_job "$id_option"
     check 'the service learns about the end of the application' wait_until 30 is_forgotten
@@ -72,8 +76,14 @@ need 'the jar of the process is available' auxhost_install
 need 'Tez is available' tez_install
 tez_configure
 mapfile -t properties < <(auxhost_properties)
-properties+=("$service=java_shuffle" "$service.java_shuffle.class=org.apache.hadoop.mapred.ShuffleHandler"
-    "$service.java_shuffle.classpath=$(echo "$shared"/lib/hadoop-mapreduce-client-shuffle-[0-9]*.jar)")
+if [ -n "$tez_jar" ]; then
+    need 'the jar of the service of Tez can be read' install -D -m 644 -t "$shared/services/tez" ${tez_jar//:/ }
+    properties+=("$service=$name" "$service.$name.class=org.apache.tez.auxservices.ShuffleHandler" "tez.shuffle.port=$port"
+        "$service.$name.classpath=$shared/services/tez/*")
+else
+    properties+=("$service=$name" "$service.$name.class=org.apache.hadoop.mapred.ShuffleHandler"
+        "$service.$name.classpath=$(echo "$shared"/lib/hadoop-mapreduce-client-shuffle-[0-9]*.jar)")
+fi
 need 'a stock ResourceManager answers' rm_again
 need "the host's memory can be simulated" node_proc_start 16384 16
 need 'a node with the service joins' start_node

@@ -129,7 +129,8 @@ existing() { wait_until 20 compgen -G "$1"; compgen -G "$1" | head -n 1; } # PAT
 # Prints the map outputs whose data and index are in different local directories, while their application runs.
 outputs_apart() {
     local data
-    for data in "$shared"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
+    # with its own service, Tez has a directory for each DAG
+    for data in "$shared"/node?/local/*/usercache/*/appcache/application_*/{,dag_*/}output/*/file.out; do
         [ ! -e "$data" ] || [ -e "$data.index" ] || basename "$(dirname "$data")"
     done
 }
