@@ -15,9 +15,9 @@ jobs_of=(auxhost tez)
 # shellcheck disable=SC2034 # jobs.sh uses them
 jobs_fs=local job_deadline=240
 service=yarn.nodemanager.aux-services
-tez_jar=${NMD_TEST_TEZ_AUX_SERVICES:-}
+IFS=: read -ra tez_jars <<<"${NMD_TEST_TEZ_AUX_SERVICES:-}"
 name=java_shuffle
-[ -z "$tez_jar" ] || name=tez_shuffle
+[ ${#tez_jars[@]} -eq 0 ] || name=tez_shuffle
 id_option=-Dtez.am.shuffle.auxiliary-service.id=$name
 port=13563
 host() { status_of ".upstream.aux_host.$1"; } # JQ-EXPRESSION
@@ -76,8 +76,8 @@ need 'the jar of the process is available' auxhost_install
 need 'Tez is available' tez_install
 tez_configure
 mapfile -t properties < <(auxhost_properties)
-if [ -n "$tez_jar" ]; then
-    need 'the jar of the service of Tez can be read' install -D -m 644 -t "$shared/services/tez" ${tez_jar//:/ }
+if [ ${#tez_jars[@]} -gt 0 ]; then
+    need 'the jars of the service of Tez can be read' install -D -m 644 -t "$shared/services/tez" "${tez_jars[@]}"
     properties+=("$service=$name" "$service.$name.class=org.apache.tez.auxservices.ShuffleHandler" "tez.shuffle.port=$port"
         "$service.$name.classpath=$shared/services/tez/*")
 else
