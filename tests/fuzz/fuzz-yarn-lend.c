@@ -104,7 +104,7 @@ static void take_answer(struct nm_lend *l, uint8_t byte, uint64_t now_usec)
     if (nm_lend_next_promotion(l, &room.guaranteed_free, now_usec, &p) > 0 && byte & 8)
         (void)nm_lend_promoted(l, &p.id, 1, now_usec);
     if (byte & 4)
-        (void)nm_lend_updated(l, &g.id, byte);
+        (void)nm_lend_updated(l, &g.id, byte, &(struct nm_lend_size){1024 * (byte % 7), byte % 5});
     else
         nm_lend_set_version(l, &g.id, -byte);
     if (byte & 16)

@@ -554,6 +554,25 @@ static void a_container_that_was_reported_since_the_registration_stays_lent(void
     assert_true(stays_unknown(w, 3, 10, SECONDS(60)));
 }
 
+/* The promotion, and the limits, are for the size that the container has now. */
+static void a_container_that_the_master_has_resized_has_its_new_size(void **state)
+{
+    const struct nm_lend_size larger = {3072, 2}, invalid = {-1, 1};
+    const struct nm_yarn_container_id one = id_of(1);
+    struct fixture *w = *state;
+
+    assert_true(nm_lend_updated(w->l, &one, 1, &larger));
+    assert_true(nm_lend_updated(w->l, &one, 2, &invalid));
+    assert_int_equal(figures(w).lent_memory_mib, 5120);
+    assert_int_equal(nm_lend_memory_on(w->l, "one", 4501), 4096);
+    restart(w);
+    assert_int_equal(figures(w).lent_memory_mib, 5120);
+    assert_true(ended(w, 1));
+    assert_int_equal(figures(w).lent_memory_mib, 2048);
+    assert_true(ended(w, 2));
+    assert_int_equal(nm_lend_memory_on(w->l, "one", 4501), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, lend_fixture_tear_down)
 
 int main(void)
@@ -587,6 +606,7 @@ int main(void)
         TEST(without_a_registration_an_unknown_container_stays_lent),
         TEST(after_a_registration_an_unknown_container_ends_after_2_minutes),
         TEST(a_container_that_was_reported_since_the_registration_stays_lent),
+        TEST(a_container_that_the_master_has_resized_has_its_new_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,22 @@ void nm_lend_containers_set_promoting(struct nm_lend *l, struct nm_lend_containe
     l->revision++;
 }
 
+void nm_lend_containers_resize(struct nm_lend *l, struct nm_lend_container *c, const struct nm_lend_size *size)
+{
+    const int64_t more_mib = size->memory_mib - c->is.size.memory_mib;
+    const bool promoting = c->promoting;
+
+    if (nm_lend_keys_same_size(size, &c->is.size))
+        return;
+    nm_lend_containers_set_promoting(l, c, false);
+    c->is.size = *size;
+    l->lent_memory_mib += more_mib;
+    if (c->node)
+        c->node->lent_memory_mib += more_mib;
+    nm_lend_containers_set_promoting(l, c, promoting);
+    l->revision++;
+}
+
 void nm_lend_containers_done(struct nm_lend *l)
 {
     for (size_t i = 0; i < l->n_lent; i++)

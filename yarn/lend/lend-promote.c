@@ -25,12 +25,16 @@ static struct nm_lend_history *find_history(struct nm_lend *l, const struct nm_y
     return c ? &c->is : nm_lend_containers_find_ended(l, id);
 }
 
-bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)
+bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version,
+                     const struct nm_lend_size *size)
 {
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
     struct nm_lend_history *h = find_history(l, id);
 
     if (!h)
         return false;
+    if (c && nm_lend_keys_size_is_valid(size))
+        nm_lend_containers_resize(l, c, size);
     l->revision += h->version != version || h->master_version != version;
     h->version = h->master_version = version;
     return h->promoted_usec == 0;

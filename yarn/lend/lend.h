@@ -253,9 +253,10 @@ size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t 
 /* Returns the memory in MiB that is lent on that node. */
 int64_t nm_lend_memory_on(const struct nm_lend *l, const char *host, int32_t port);
 
-/* Notes the version of a container that the master itself has updated, for example to another size. The master sees it.
- * Returns whether the container is lent, or was lent until it ended. */
-bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);
+/* Notes the version and the size of a container that the master itself has updated. The master sees them. An invalid size
+ * is ignored. Returns whether the container is lent, or was lent until it ended. */
+bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version,
+                     const struct nm_lend_size *size);
 /* Notes that the ResourceManager has another version of a container than was assumed, and that the master hasn't seen
  * this version in an update. */
 void nm_lend_set_version(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version);

@@ -263,12 +263,12 @@ static void take_ends(struct nm_lender *l, struct nm_stage_call *c, Masters__All
 /* Changes a lent container that the master itself has updated: the master takes it for a guaranteed one. */
 static void show_updated(struct nm_lender *l, Masters__Container *m)
 {
-    struct nm_yarn_container_id id;
+    struct nm_lend_grant g;
 
     if (!m || !nm_yarn_is_container(m->id))
         return;
-    id = nm_yarn_container_of(m->id);
-    if (nm_lend_updated(l->books, &id, m->version))
+    g = grant_of(m);
+    if (nm_lend_updated(l->books, &g.id, g.version, &g.size))
         show_as_guaranteed(m);
 }
 
