@@ -22,6 +22,7 @@
  * tree without a check. */
 #define CHECK_USEC (10 * NM_USEC_PER_SEC)
 #define CHECKS_MAX 4U
+#define JOIN_LOOKS 16U
 
 /* The position of a resource in the worker's list. The worker's lines refer to this position. */
 struct nm_batch_entry {
@@ -53,6 +54,12 @@ struct nm_batch {
     size_t index;
     enum nm_worker_reply_state state;
     uint64_t bytes;
+    struct batch_end *ends; /* one for each batch that was joined to this one, the first to call first */
+};
+
+/* A function to call when a batch has ended. */
+struct batch_end {
+    struct batch_end *next;
     void (*ended)(void *userdata);
     void *userdata;
 };
@@ -274,6 +281,16 @@ int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch
     return 0;
 }
 
+static void free_ends(struct batch_end *ends)
+{
+    while (ends) {
+        struct batch_end *next = ends->next;
+
+        free(ends);
+        ends = next;
+    }
+}
+
 struct nm_batch *nm_batch_free(struct nm_batch *b)
 {
     if (!b)
@@ -282,6 +299,7 @@ struct nm_batch *nm_batch_free(struct nm_batch *b)
         if (b->entries[i].id != 0)
             end_entry(&b->entries[i]);
     (void)nm_localizer_job_free(b->job);
+    free_ends(b->ends);
     json_decref(b->settings);
     json_decref(b->items);
     free(b->user);
@@ -306,22 +324,28 @@ static int add(struct nm_batch *b, uint64_t id, struct nm_batch_refs *refs, json
     return 0;
 }
 
-void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata)
+int nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata)
 {
-    b->ended = ended;
-    b->userdata = userdata;
+    struct batch_end *end = calloc(1, sizeof *end);
+
+    assert(!b->ends);
+    if (!end)
+        return -ENOMEM;
+    *end = (struct batch_end){.ended = ended, .userdata = userdata};
+    b->ends = end;
+    return 0;
 }
 
-/* Ends a batch that has been removed from all lists. Frees the batch before it calls the batch's owner, because the
+/* Ends a batch that has been removed from all lists. Frees the batch before it calls the batch's owners, because an
  * owner may make another batch or free all batches. */
 static void end_batch(struct nm_batch *b)
 {
-    void (*ended)(void *) = b->ended;
-    void *userdata = b->userdata;
+    struct batch_end *ends = STEAL_PTR(b->ends);
 
     (void)nm_batch_free(b);
-    if (ended)
-        ended(userdata);
+    for (const struct batch_end *end = ends; end; end = end->next)
+        end->ended(end->userdata);
+    free_ends(ends);
 }
 
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_refs *refs, json_t *resource)
@@ -621,11 +645,60 @@ bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec)
     return more || !TAILQ_EMPTY(&bs->beginning);
 }
 
+static bool can_join(const struct nm_batch *to, const struct nm_batch *b)
+{
+    const struct nm_batch_owner owner = {.uid = b->uid, .gid = b->gid};
+
+    return to->list == NM_REPLY_REMOVAL && nm_batch_is_for(to, b->user, &owner) && to->n + b->n <= NM_BATCH_MAX;
+}
+
+/* Adds the removals of `b` to a waiting batch. -ENOMEM: nothing was added. */
+static int join(struct nm_batch *to, struct nm_batch *b)
+{
+    struct nm_batch_entry *entries = reallocarray(to->entries, to->n + b->n, sizeof *entries);
+    struct batch_end **last = &to->ends;
+
+    if (!entries)
+        return -ENOMEM;
+    to->entries = entries;
+    if (json_array_extend(to->items, b->items) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < b->n; i++) {
+        entries[to->n] = b->entries[i];
+        entries[to->n++].batch = to;
+    }
+    to->room = to->n;
+    to->n_wanted += b->n_wanted;
+    b->n = b->n_wanted = 0;
+    while (*last)
+        last = &(*last)->next;
+    *last = STEAL_PTR(b->ends);
+    return 0;
+}
+
+/* Looks for a waiting batch that can remove the files of this one, too: a process for each of many small removals would
+ * take more time than they do. Looks at the newest ones only, because very many batches may wait. */
+static bool join_waiting(struct nm_batches *bs, struct nm_batch *b)
+{
+    struct nm_batch *to;
+    unsigned n = 0;
+
+    if (b->list != NM_REPLY_REMOVAL)
+        return false;
+    TAILQ_FOREACH_REVERSE(to, &bs->waiting, batch_list, link) {
+        if (can_join(to, b))
+            return join(to, b) == 0;
+        if (++n == JOIN_LOOKS)
+            break;
+    }
+    return false;
+}
+
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
 {
     int r;
 
-    if (b->n == 0) {
+    if (b->n == 0 || join_waiting(bs, b)) {
         (void)nm_batch_free(b);
         return 0;
     }

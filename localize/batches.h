@@ -83,10 +83,12 @@ int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
 int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target);
 bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm_batch_owner *owner);
 
-/* Sets a function that is called once the batch has ended. The function may put other batches into queues. */
-void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
+/* Sets a function that is called once the batch has ended. Must be called at most once. The function may put other
+ * batches into queues. Returns 0 or -ENOMEM. */
+int nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
 
-/* Takes ownership of the batch and puts it into its queue. An empty batch is dropped. -ENOMEM: the batch was dropped,
+/* Takes ownership of the batch and puts it into its queue. Removals join a batch of the same user and owner that is
+ * still waiting, so that one worker does them all; such a batch ends only with all of them. An empty batch is dropped. -ENOMEM: the batch was dropped,
  * and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 /* Gives a slot to the next batch of each queue, and starts the worker of one batch that has a slot. If `begins`

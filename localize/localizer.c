@@ -286,11 +286,12 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
     assert(n > 0 && n <= NM_BATCH_MAX);
     for (size_t i = 0; r >= 0 && i < n; i++)
         r = nm_batch_add_removal(b, NO_ENTRY, paths[i]);
+    if (r >= 0 && ended)
+        r = nm_batch_on_end(b, ended, userdata);
     if (r >= 0)
         r = nm_localizer_begin_turn(l);
     if (r < 0)
         return r;
-    nm_batch_on_end(b, ended, userdata);
     return nm_batches_put(l->batches, STEAL_PTR(b));
 }
 

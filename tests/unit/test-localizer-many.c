@@ -345,6 +345,43 @@ static void test_a_failed_fetch_is_repeated_for_the_next_request(void **state)
 
 #define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, set_up, fixture_tear_down)
 
+/* ---- many removals ---------------------------------------------------------------------------------------------- */
+
+#define REMOVALS 100
+
+static void count_ended(void *userdata)
+{
+    ++*(unsigned *)userdata;
+}
+
+/* The directories of a user's containers that end together are removed by a few workers, not by one for each. Those of
+ * another user have a worker of their own, because it has other rights. */
+static void test_waiting_removals_share_workers(void **state)
+{
+    struct fixture *w = *state;
+    unsigned ended = 0;
+
+    assert_int_equal(mkdirat(w->root_fd, "old", 0755), 0);
+    if (geteuid() == 0)
+        assert_int_equal(fchownat(w->root_fd, "old", worker_uid(), w->params.public_gid, 0), 0);
+    for (int i = 0; i < REMOVALS; i++) {
+        _cleanup_free_ char *name = print("old/%d", i), *path = print("%s/old/%d", w->root, i);
+
+        assert_int_equal(mkdirat(w->root_fd, name, 0755), 0);
+        assert_int_equal(nm_localizer_remove(w->localizer, i == 50 ? "bob" : "alice", worker_uid(),
+                                             w->params.public_gid, (const char *const[]){path}, 1, count_ended,
+                                             &ended), 0);
+    }
+    n_forks = 0;
+    RUN_TURNS_UNTIL(w, ended == REMOVALS);
+    assert_int_equal(n_forks, 3); /* 64, 35 and 1 */
+    for (int i = 0; i < REMOVALS; i++) {
+        _cleanup_free_ char *name = print("old/%d", i);
+
+        assert_false(exists(w, name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +391,7 @@ int main(void)
         TEST_MANY(test_each_turn_of_the_event_loop_reports_progress_at_most_once),
         TEST_MANY(test_the_pipe_of_a_killed_worker_is_read_in_one_turn),
         TEST_MANY(test_a_failed_fetch_is_repeated_for_the_next_request),
+        TEST_MANY(test_waiting_removals_share_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,9 @@
 #define RETRY_MIN_USEC NM_USEC_PER_SEC
 #define RETRY_MAX_USEC (3600 * NM_USEC_PER_SEC)
 #define RETRY_REPORTED_USEC (30 * NM_USEC_PER_SEC) /* the delay before the retry that is logged */
+/* The files of containers are removed at multiples of this time, so that a process removes those of many short
+ * containers. */
+#define TOGETHER_USEC (250 * NM_USEC_PER_MSEC)
 #define FILE_MAX 4096
 #define ACL_MAX 512 /* bytes of an ACL. JSON needs at most six for each. */
 #define PATH_SIZE 700
@@ -353,6 +356,11 @@ static void set_end(struct cleanup *i, uint64_t ended_realtime_usec, enum nm_yar
     i->logs_end = logs_end;
 }
 
+static uint64_t first_usec(const char *container)
+{
+    return container ? (nm_now_usec() / TOGETHER_USEC + 1) * TOGETHER_USEC : 0;
+}
+
 static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                   const char *container, uint64_t ended_realtime_usec, enum nm_yarn_logs_end logs_end)
 {
@@ -366,7 +374,8 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     i->container = container ? strdup(container) : NULL;
     set_end(i, ended_realtime_usec, logs_end);
     if (!i->submitter || !i->application || (container && !i->container) ||
-        sd_event_add_time(q->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
+        sd_event_add_time(q->event, &i->timer, CLOCK_BOOTTIME, first_usec(container), NM_USEC_PER_SEC / 10, on_timer,
+                          i) < 0 ||
         !tsearch(i, &q->entries, by_name)) {
         free_entry(i);
         return -ENOMEM;
