@@ -84,6 +84,27 @@ static void test_asks_of_a_lost_and_then_refused_call_are_not_repeated(void **st
     lend_tear_down(&l);
 }
 
+/* A refused call after a restart of nmd costs none of the asks from before the restart. */
+static void test_a_refused_call_after_a_restart(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    (void)lend_call(&l);
+    lend_restart(&l);
+    l.w.refuses = INVALID_REQUEST;
+    lend_ask(&l, (struct lend_ask){.priority = 30, .count = 1, .memory = 1000000});
+    assert_string_equal(lend_call(&l), "20 G * 0, 30 G * 0 of 1000000, 20 O * 2, 30 O * 1 of 1000000");
+    l.w.refuses = NULL;
+    l.n_asks = 0;
+    assert_string_equal(lend_call_again(&l), "20 O * 0, 20 G * 2"); /* nothing is lent for a minute */
+    lend_tear_down(&l);
+}
+
 /* nmd is killed while the ResourceManager handles a call. */
 static void test_nmd_is_restarted_during_a_call(void **state)
 {
@@ -163,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_a_change_is_repeated_until_it_is_answered),
         cmocka_unit_test(test_asks_of_a_refused_call_are_not_repeated),
         cmocka_unit_test(test_asks_of_a_lost_and_then_refused_call_are_not_repeated),
+        cmocka_unit_test(test_a_refused_call_after_a_restart),
         cmocka_unit_test(test_nmd_is_restarted_during_a_call),
         cmocka_unit_test(test_the_wish_survives_a_restart),
         cmocka_unit_test(test_a_restart_of_the_resourcemanager),

@@ -224,12 +224,15 @@ static int take_update(struct nm_lender *l, const Yarn__StoredUpdate *m)
     return nm_lender_add_update(l, &id, m->node->host, m->node->port, &token);
 }
 
+/* As in the restored books, these asks are those that the ResourceManager has: it isn't known which of them a call
+ * without an answer has changed. */
 static int take_lists(struct nm_lender *l, const Yarn__StoredLending *m, struct nm_arena *a)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < m->n_asks; i++)
         r = take_ask(l, m->asks[i], a);
+    nm_lender_settle_asks(l);
     for (size_t i = 0; r == 0 && i < m->n_updates; i++)
         r = take_update(l, m->updates[i]);
     for (size_t i = 0; r == 0 && i < m->n_hidden; i++) {
