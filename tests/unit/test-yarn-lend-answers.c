@@ -126,6 +126,31 @@ static void what_an_answered_call_has_set_is_not_taken_back(void **state)
     assert_int_equal(figures(w).lent, 1);
 }
 
+/* The ResourceManager may have read the opportunistic part of an ask that it refuses. It has no other part. */
+static void of_a_refused_ask_only_the_opportunistic_part_is_withdrawn(void **state)
+{
+    const struct nm_lend_key key = {30, -1};
+    struct fixture *w = *state;
+    struct nm_lend_ask larger = ask_of(30, 3);
+
+    set_mode(w, NM_LEND_ALL);
+    larger.size.memory_mib = 1000000;
+    note(w, larger);
+    call(w);
+    assert_true(nm_lend_has_counts(w->l, &key));
+    nm_lend_refused(w->l, w->now_usec);
+    for (int i = 0; i < 2; i++) { /* the first answer may be that to the refused call */
+        call(w);
+        assert_int_equal(w->n, 1);
+        assert_int_equal(w->changes[0].size.memory_mib, 1000000);
+        assert_true(w->changes[0].only_opportunistic);
+        assert_int_equal(w->changes[0].opportunistic, 0);
+        answer(w);
+    }
+    expect_no_change(w);
+    assert_false(nm_lend_has_counts(w->l, &key));
+}
+
 static void a_key_whose_call_is_refused_backs_off(void **state)
 {
     struct fixture *w = *state;
@@ -153,6 +178,7 @@ int main(void)
         TEST(another_size_is_not_taken_for_as_large_as_the_former),
         TEST(what_a_refused_call_has_set_is_taken_back),
         TEST(what_an_answered_call_has_set_is_not_taken_back),
+        TEST(of_a_refused_ask_only_the_opportunistic_part_is_withdrawn),
         TEST(a_key_whose_call_is_refused_backs_off),
     };
 

@@ -297,10 +297,17 @@ static int add_counts(struct nm_lend *l, const struct nm_lend_entry *e)
     return add_change(l, &change);
 }
 
+/* Returns whether the ResourceManager has no guaranteed count of a key: it has refused the only call that had one. Its
+ * ask must not be sent again. */
+static bool is_blank(const struct nm_lend_entry *e)
+{
+    return e->wanted == 0 && e->size.memory_mib == 0 && e->size.vcores == 0;
+}
+
 /* Adds the changes of a key, unless the master's own ask says the same. */
 static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
 {
-    const bool special = nm_lend_keys_is_special(e);
+    const bool special = nm_lend_keys_is_special(e) || is_blank(e);
     int r = 0;
 
     if (!e->unsent || e->forgotten || !(e->touched || e->in_call))

@@ -45,7 +45,8 @@ struct nm_lend_batch {
 };
 
 /* Who has set the counts that a call takes to the ResourceManager. NM_LEND_SENT_WITHDRAWALS: the call has no guaranteed
- * count of the key, because the books don't know how to send it, and sets opportunistic counts to 0. */
+ * count of the key, because the books don't know how to send it or the ResourceManager has refused it, and sets
+ * opportunistic counts to 0. */
 enum nm_lend_sender { NM_LEND_NOT_SENT, NM_LEND_SENT_BY_MASTER, NM_LEND_SENT_BY_BOOKS, NM_LEND_SENT_WITHDRAWALS };
 
 /* What a key had before the asks of the first call that isn't answered. */

@@ -87,6 +87,13 @@ bool nm_lend_is_asked(const struct nm_lend *l, const struct nm_lend_key *key)
     return e && e->lent_asked > 0 && !e->own_opportunistic;
 }
 
+bool nm_lend_has_counts(const struct nm_lend *l, const struct nm_lend_key *key)
+{
+    const struct nm_lend_entry *e = nm_lend_keys_find(l, key);
+
+    return e && e->n_sizes > 0;
+}
+
 bool nm_lend_find_history(const struct nm_lend *l, const struct nm_yarn_container_id *id, struct nm_lend_history *ret)
 {
     const struct nm_lend_container *c = nm_lend_containers_find(l, id);

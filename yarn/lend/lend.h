@@ -210,6 +210,9 @@ bool nm_lend_knows_key(const struct nm_lend *l, const struct nm_lend_key *key);
  * itself asks for them. */
 bool nm_lend_is_asked(const struct nm_lend *l, const struct nm_lend_key *key);
 
+/* Returns whether the ResourceManager may have opportunistic counts of this key. A later plan sets them to 0. */
+bool nm_lend_has_counts(const struct nm_lend *l, const struct nm_lend_key *key);
+
 /* Notes a registration: the ResourceManager has forgotten asks and pending promotions, and the master sends its asks
  * again. So the books know all asks from then on, also if they began late. Response ids begin again. What the master
  * asks for again has waited since it was first asked for. */

@@ -180,6 +180,8 @@ void nm_lender_settle_asks(struct nm_lender *l)
     }
 }
 
+/* The ResourceManager may have read opportunistic asks of a call before it refused the call. A new ask is kept until
+ * the books have withdrawn those of its key. */
 void nm_lender_take_back_asks(struct nm_lender *l)
 {
     size_t n = 0;
@@ -188,7 +190,7 @@ void nm_lender_take_back_asks(struct nm_lender *l)
         struct nm_lender_ask a = l->asks[i];
 
         l->dirty |= a.is_new || a.former.data;
-        if (a.is_new) {
+        if (a.is_new && !nm_lend_has_counts(l->books, &a.is.key)) {
             free_ask(&a);
             continue;
         }
