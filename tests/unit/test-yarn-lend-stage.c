@@ -370,6 +370,46 @@ static void test_the_memory_of_a_queue_is_limited(void **state)
     lend_tear_down(&l);
 }
 
+static struct nm_lender *other_master;
+
+static void ask_meanwhile(struct lend_fixture *l, const Masters__AllocateRequest *request)
+{
+    (void)l, (void)request;
+    other_master->memory_mib = 2488;
+}
+
+/* Another master asks for the rest of the queue's memory after the call. Then the ResourceManager grants a larger
+ * container than this call has asked for. */
+static void test_a_larger_container_does_not_use_what_another_master_has_asked_for(void **state)
+{
+    struct nm_lender other = {.queue = (char *)"root.a"};
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.w.settings.lending.queue_max_mib = 3000;
+    lend_launch(&l, 1);
+    other.m = l.lender->m;
+    other_master = &other;
+    l.lender->next = &other;
+    lend_want(&l, 20, 1);
+    lend_grant(&l, 2, true);
+    l.granted[0].memory = 1024;
+    l.on_call = ask_meanwhile;
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1");
+    assert_string_equal(lend_seen(&l), "");
+    assert_int_equal(lend_figures(&l).released, 1);
+    other.memory_mib = 0;
+    l.on_call = NULL;
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1; releases 2");
+    lend_grant(&l, 3, true);
+    l.granted[0].memory = 1024;
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "3 G");
+    nm_lender_delist(&other);
+    lend_tear_down(&l);
+}
+
 static void test_nothing_is_lent_for_a_while_after_a_preemption(void **state)
 {
     struct lend_fixture l;
@@ -650,6 +690,7 @@ int main(void)
         cmocka_unit_test(test_the_memory_on_a_node_is_limited),
         cmocka_unit_test(test_lending_continues_on_another_node_if_one_has_its_limit),
         cmocka_unit_test(test_the_memory_of_a_queue_is_limited),
+        cmocka_unit_test(test_a_larger_container_does_not_use_what_another_master_has_asked_for),
         cmocka_unit_test(test_nothing_is_lent_for_a_while_after_a_preemption),
         cmocka_unit_test(test_nothing_is_lent_while_a_lent_container_waits),
         cmocka_unit_test(test_ends_are_shown_as_those_of_guaranteed_containers),

@@ -39,6 +39,11 @@ static void subtract_again(struct nm_lend_entry *e)
         nm_lend_keys_lower(e, NM_MIN(e->in_last_answer, e->wanted));
 }
 
+void nm_lend_set_queue_left(struct nm_lend *l, int64_t left_mib)
+{
+    l->left_mib = left_mib >= 0 ? left_mib : INT64_MAX;
+}
+
 bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
 {
     bool changed = l->n_released > 0;

@@ -229,9 +229,9 @@ struct nm_lend {
     struct nm_lend_change *changes;
     size_t n_changes, changes_size;
 
-    /* The limits of the last plan, for what its answer grants: that of the application, or -1, and what is left of the
-     * queue's after this plan has asked for its part, or INT64_MAX. The latter is negative if what was asked for turns
-     * out to be larger. Not packed. */
+    /* The limits for what the next answer grants: that of the application, or -1, and what is left of the queue's after
+     * the last plan has asked for its part (nm_lend_set_queue_left()), or INT64_MAX. The latter is negative if what was
+     * asked for turns out to be larger. Not packed. */
     int64_t application_mib, left_mib;
 
     /* in_flight: the last plan has no answer yet. uncertain: a plan before it had no answer, or nmd was restarted.

@@ -190,6 +190,10 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
  * call must not repeat it, because then the ResourceManager would refuse this call as well. Keys that the call asked
  * for as opportunistic back off for a minute. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec);
+/* Notes what the queue's limit leaves now, for the containers of the answer that follows: other masters of the queue
+ * may have taken memory since the plan. left_mib: the limit less lent_memory_mib and asked_memory_mib of all masters of
+ * the queue, this one included, but at least 0; -1: no limit. */
+void nm_lend_set_queue_left(struct nm_lend *l, int64_t left_mib);
 /* Begins the handling of an answer. Returns whether the answer was handled before: then nothing is counted again. */
 bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
 /* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if

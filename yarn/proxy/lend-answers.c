@@ -362,6 +362,8 @@ int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, cons
     if (!copy)
         return -ENOMEM;
     *copy = *(const Masters__AllocateAnswer *)*answer;
+    if (!l->m->context->settings->lending.observes)
+        nm_lend_set_queue_left(l->books, nm_lender_queue_left(l));
     confirm(l, nm_lend_begin_answer(l->books, request->response_id));
     note_headroom(l, copy->headroom);
     error = take_previous(l, copy->previous, copy->n_previous);

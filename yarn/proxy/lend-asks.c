@@ -64,11 +64,9 @@ static struct nm_lend_limits limits_of(struct nm_lender *l)
 {
     const struct nm_yarn_lending *s = &l->m->context->settings->lending;
     struct nm_lend_limits limits = {
-        .application_memory_mib = s->application_max_mib, .queue_memory_left_mib = -1,
+        .application_memory_mib = s->application_max_mib, .queue_memory_left_mib = nm_lender_queue_left(l),
         .node_memory_mib = s->node_max_mib, .node_memory_left_mib = -1, .observes = s->observes};
 
-    if (s->queue_max_mib >= 0)
-        limits.queue_memory_left_mib = NM_MAX(s->queue_max_mib - nm_lender_queue_memory(l), 0);
     nm_lender_limit_by_nodes(l, &limits);
     return limits;
 }

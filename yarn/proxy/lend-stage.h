@@ -114,8 +114,9 @@ static inline bool nm_lender_same_key(const struct nm_lend_key *a, const struct 
 /* Adds a lender to the list of the context, or removes it. */
 void nm_lender_enlist(struct nm_lender *l);
 void nm_lender_delist(struct nm_lender *l);
-/* Returns the memory that is lent to masters of this queue on this node, asked for, or observed. */
-int64_t nm_lender_queue_memory(const struct nm_lender *l);
+/* Returns what the limit of the queue leaves to the masters of this queue on this node: it counts what is lent, asked
+ * for, and observed. At least 0; -1: there is no limit. */
+int64_t nm_lender_queue_left(const struct nm_lender *l);
 /* Updates memory_mib. Must be called after the books have changed. */
 void nm_lender_count(struct nm_lender *l);
 

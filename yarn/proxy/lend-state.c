@@ -36,7 +36,7 @@ void nm_lender_delist(struct nm_lender *l)
         *at = l->next;
 }
 
-int64_t nm_lender_queue_memory(const struct nm_lender *l)
+static int64_t memory_of_queue(const struct nm_lender *l)
 {
     int64_t sum = 0;
 
@@ -44,6 +44,13 @@ int64_t nm_lender_queue_memory(const struct nm_lender *l)
         if (i == l || (i->queue && l->queue && nm_streq(i->queue, l->queue)))
             sum += NM_MIN(i->memory_mib, INT64_MAX - sum);
     return sum;
+}
+
+int64_t nm_lender_queue_left(const struct nm_lender *l)
+{
+    const int64_t max_mib = l->m->context->settings->lending.queue_max_mib;
+
+    return max_mib >= 0 ? NM_MAX(max_mib - memory_of_queue(l), 0) : -1;
 }
 
 void nm_lender_count(struct nm_lender *l)
