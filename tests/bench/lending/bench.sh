@@ -49,7 +49,7 @@ services_begin() {
             "exec python3 $shared/served.py $shared/target$n $records/latencies$n 5 10 $units" || return
     done
 }
-# The services use 20 to 40 %, and each surges once or twice.
+# The services use 20 to 40 %, and two of them surge once.
 services_vary() {
     local step=0
     while sleep $((length / 20)); do
