@@ -180,6 +180,34 @@ static void test_a_restart_of_the_resourcemanager(void **state)
     lend_tear_down(&l);
 }
 
+/* The restarted ResourceManager refuses the call because the master must register again. This says nothing about the
+ * asks of the call, so they are lent at once. The back-off after a preemption goes on. */
+static void test_a_registration_ends_the_wait_after_a_refused_call(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 30, 1);
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    l.granted[0].priority = 30;
+    (void)lend_call(&l);
+    lend_end(&l, 2, -108, "x");
+    (void)lend_call(&l);
+    l.w.refuses = NOT_REGISTERED;
+    lend_want(&l, 20, 3);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 3");
+    l.w.refuses = NULL;
+    lend_register(&l);
+    l.n_asks = 0;
+    lend_want(&l, 20, 3);
+    lend_want(&l, 30, 1);
+    assert_string_equal(lend_call(&l), "20 G * 0, 30 G * 1, 20 O * 3");
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_nmd_is_restarted_during_a_call),
         cmocka_unit_test(test_the_wish_survives_a_restart),
         cmocka_unit_test(test_a_restart_of_the_resourcemanager),
+        cmocka_unit_test(test_a_registration_ends_the_wait_after_a_refused_call),
     };
     sigset_t mask;
 

@@ -61,7 +61,7 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
         else
             confirm(l, e);
         e->sent = NM_LEND_NOT_SENT;
-        e->set = e->in_call = e->own_in_call = false;
+        e->set = e->in_call = e->own_in_call = e->refused = false;
     }
     l->revision += changed;
     l->in_flight = false;
@@ -120,6 +120,14 @@ static int release(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_len
 
 /* ---- refused calls ------------------------------------------------------------------------------ */
 
+static void back_off_refused(struct nm_lend_entry *e, uint64_t now_usec)
+{
+    if (!e->refused)
+        e->backed_off_until_usec = e->backs_off_until_usec;
+    e->refused = true;
+    e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
+}
+
 /* The ResourceManager checks a call before it reads the asks. But it may have read opportunistic ones by then, so it
  * isn't certain which counts it has. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
@@ -128,7 +136,7 @@ void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
         struct nm_lend_entry *e = &l->keys[i];
 
         if (e->sent != NM_LEND_NOT_SENT && e->sent_opportunistic > 0)
-            e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
+            back_off_refused(e, now_usec);
         if (e->former.call > l->settled_call)
             nm_lend_keys_take_back(e);
         e->sent = NM_LEND_NOT_SENT;
@@ -447,8 +455,12 @@ bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id 
 
 /* ---- registration ------------------------------------------------------------------------------- */
 
+/* A call that was refused because the master must register says nothing about its asks. */
 static void forget(struct nm_lend_entry *e)
 {
+    if (e->refused)
+        e->backs_off_until_usec = e->backed_off_until_usec;
+    e->refused = false;
     e->forgotten = true;
     e->lent_asked = 0;
     e->n_sizes = 0;

@@ -103,6 +103,8 @@ struct nm_lend_entry {
     uint64_t sent_usec;
     bool in_call;      /* the master sets the count in this call */
     bool set;          /* the master has set the count since the last answer */
+    bool refused;      /* since the last answer, a call that had an opportunistic count was refused */
+    uint64_t backed_off_until_usec; /* backs_off_until_usec before that */
     struct nm_lend_former former;
     bool own_in_call;  /* the master asks for opportunistic containers in this call */
     uint32_t target;   /* of the present plan */

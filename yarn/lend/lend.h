@@ -188,7 +188,7 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
 /* Notes that the ResourceManager has answered the call of the last plan with an exception, for example because an ask
  * is larger than its largest container. What the master has set since the last answer counts as never set: a further
  * call must not repeat it, because then the ResourceManager would refuse this call as well. Keys that the call asked
- * for as opportunistic back off for a minute. */
+ * for as opportunistic back off for a minute, or until a registration. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec);
 /* Notes what the queue's limit leaves now, for the containers of the answer that follows: other masters of the queue
  * may have taken memory since the plan. left_mib: the limit less lent_memory_mib and asked_memory_mib of all masters of
