@@ -373,7 +373,7 @@ static void on_allocate(struct fixture *w, const Masters__AllocateRequest *reque
     const unsigned kinds = fail_pause();
 
     note_sent(l, request);
-    if (l->on_call && !w->refuses)
+    if (l->on_call && (!w->refuses || l->decides))
         l->on_call(l, request);
     nm_arena_done(&answer_arena);
     nm_arena_init(&answer_arena, 8 * NM_MIB, NULL);

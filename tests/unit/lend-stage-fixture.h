@@ -72,6 +72,7 @@ struct lend_fixture {
     bool repeats;
     /* Prepares the answer to a call that the ResourceManager reads. May be NULL. */
     void (*on_call)(struct lend_fixture *l, const Masters__AllocateRequest *request);
+    bool decides; /* on_call is called for each call, and sets w.refuses */
     /* what the ResourceManager and the master have seen last */
     char sent[40000], seen[40000];
     struct nm_lender *lender; /* the stage of the newest attempt */

@@ -21,7 +21,7 @@ static void confirm(const struct nm_lend *l, struct nm_lend_entry *e)
     e->in_last_answer = 0;
     if (e->sent == NM_LEND_NOT_SENT || l->uncertain)
         return;
-    e->unsent = false;
+    e->unsent = e->held;
     if (e->sent != NM_LEND_SENT_WITHDRAWALS) {
         e->former_surplus = e->surplus;
         e->surplus = 0;
@@ -141,6 +141,7 @@ void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
             nm_lend_keys_take_back(e);
         e->sent = NM_LEND_NOT_SENT;
     }
+    l->held_until_usec = now_usec + NM_LEND_HELD_USEC;
     l->revision++;
 }
 
@@ -482,6 +483,7 @@ void nm_lend_registered(struct nm_lend *l)
         l->by_age[i]->unconfirmed = true;
         l->by_age[i]->unknown_since_usec = 0;
     }
+    l->held_until_usec = 0;
     l->left_out.wanted = 0;
     memset(l->own_marks, 0, sizeof l->own_marks);
     l->has_response = l->has_counted = l->answered = l->repeated = false;

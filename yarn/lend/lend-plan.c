@@ -55,6 +55,8 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
                NM_LEND_WAITS);
     if (e->backs_off_until_usec > now_usec)
         reduce(e, 0, NM_LEND_BACKS_OFF);
+    if (l->held_until_usec > now_usec)
+        reduce(e, e->in_call ? 0 : e->lent_asked, NM_LEND_BACKS_OFF);
 }
 
 static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
@@ -304,14 +306,19 @@ static bool is_blank(const struct nm_lend_entry *e)
     return e->wanted == 0 && e->size.memory_mib == 0 && e->size.vcores == 0;
 }
 
-/* Adds the changes of a key, unless the master's own ask says the same. */
+/* Adds the changes of a key, unless the master's own ask says the same. While counts are held back, keys that the
+ * master doesn't set in this call can only withdraw opportunistic counts. */
 static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
 {
-    const bool special = nm_lend_keys_is_special(e) || is_blank(e);
+    const bool held = !e->in_call && l->held_until_usec > now_usec;
+    const bool special = nm_lend_keys_is_special(e) || is_blank(e) || held;
     int r = 0;
 
     if (!e->unsent || e->forgotten || !(e->touched || e->in_call))
         return 0;
+    if (held && (e->lent_asked > 0 || e->n_sizes == 0 || !can_withdraw(l, e)))
+        return 0;
+    e->held = held;
     e->withdrawn = can_withdraw(l, e);
     if (e->withdrawn)
         r = withdraw(l, e, special);

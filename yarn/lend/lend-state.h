@@ -31,6 +31,7 @@
 #define NM_LEND_UNKNOWN_USEC (120 * NM_USEC_PER_SEC)  /* see nm_lend_set_unknown() */
 #define NM_LEND_UNKNOWN_GAP_USEC (90 * NM_USEC_PER_SEC) /* a round of questions to 1000 nodes takes a minute */
 #define NM_LEND_OBSERVE_USEC (60 * NM_USEC_PER_SEC)   /* observed time is packed once in this time */
+#define NM_LEND_HELD_USEC (10 * NM_USEC_PER_SEC)      /* see nm_lend_refused() */
 #define NM_LEND_ROOMS_MAX 256u
 #define NM_LEND_ENDED_MAX 1024u
 #define NM_LEND_SIZES_MAX 4u
@@ -97,6 +98,7 @@ struct nm_lend_entry {
     enum nm_lend_sender sent;     /* in the call that isn't answered yet */
     enum nm_lend_sender answered; /* in the call whose answer is handled */
     uint32_t sent_guaranteed, sent_opportunistic;
+    bool held; /* that call has no guaranteed count, because counts are held back */
     bool withdrawn; /* that call sets all opportunistic counts but sent_opportunistic to 0 */
     uint32_t guaranteed_max; /* the ResourceManager has at most this guaranteed count */
     bool guesses;            /* since a restart of nmd: guaranteed_max is a guess */
@@ -241,6 +243,7 @@ struct nm_lend {
     bool in_flight, uncertain;
     uint64_t n_calls, settled_call; /* number of plans; the last one that was answered. Not packed. */
     uint64_t full_call; /* the call in which a place was looked for, and all keys needed theirs. Not packed. */
+    uint64_t held_until_usec; /* counts are held back after a refused call. Not packed. */
     bool answered;   /* an answer was handled since the last plan */
     bool incomplete; /* not all containers of the last answer were counted, for lack of memory */
     bool has_response, has_counted;

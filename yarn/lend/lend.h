@@ -188,7 +188,8 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
 /* Notes that the ResourceManager has answered the call of the last plan with an exception, for example because an ask
  * is larger than its largest container. What the master has set since the last answer counts as never set: a further
  * call must not repeat it, because then the ResourceManager would refuse this call as well. Keys that the call asked
- * for as opportunistic back off for a minute, or until a registration. */
+ * for as opportunistic back off for a minute, or until a registration. For 10 seconds, counts of guaranteed containers
+ * are sent with the master's own asks only: one of those that the books had added to the call may be the reason. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec);
 /* Notes what the queue's limit leaves now, for the containers of the answer that follows: other masters of the queue
  * may have taken memory since the plan. left_mib: the limit less lent_memory_mib and asked_memory_mib of all masters of
@@ -260,8 +261,8 @@ size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t 
 /* Returns the memory in MiB that is lent on that node. */
 int64_t nm_lend_memory_on(const struct nm_lend *l, const char *host, int32_t port);
 
-/* Notes the version and the size of a container that the master itself has updated. The master sees them. An invalid size
- * is ignored. Returns whether the container is lent, or was lent until it ended. */
+/* Notes the version and the size of a container that the master itself has updated. The master sees them. An invalid
+ * size is ignored. Returns whether the container is lent, or was lent until it ended. */
 bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version,
                      const struct nm_lend_size *size);
 /* Notes that the ResourceManager has another version of a container than was assumed, and that the master hasn't seen

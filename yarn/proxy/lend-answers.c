@@ -381,12 +381,13 @@ int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, cons
 }
 
 /* If the master has made another call since then, it isn't known which of its asks the ResourceManager has read. */
-void nm_lender_handle_refused(struct nm_lender *l, const struct nm_stage_call *c)
+bool nm_lender_handle_refused(struct nm_lender *l, const struct nm_stage_call *c)
 {
     if (c != l->called)
-        return;
+        return false;
     nm_lend_refused(l->books, nm_steady_usec());
     nm_lender_take_back_asks(l);
     nm_lender_count(l);
     nm_lender_save(l);
+    return l->has_changed;
 }

@@ -317,6 +317,7 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c)
         nm_lender_settle_observed(l);
     if (r == 0)
         r = replace_request(l, c, &plan);
+    l->has_changed = plan.n > 0;
     nm_lender_count(l);
     if (r == 0)
         nm_lender_save(l);

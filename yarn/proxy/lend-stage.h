@@ -90,6 +90,7 @@ struct nm_lender {
     bool uncertain;    /* the ResourceManager may answer an earlier call with the response id of the last call */
     int32_t called_id; /* the response id of the last call */
     const struct nm_stage_call *called; /* the last call; only to be compared, since it may have ended */
+    bool has_changed;                   /* the lender has changed asks of that call */
 
     bool has_headroom;
     struct nm_lend_size headroom; /* that of the last answer */
@@ -198,5 +199,6 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c);
 /* ---- lend-answers.c ---- */
 void nm_lender_answer_register(struct nm_lender *l, const Masters__RegisterMasterAnswer *answer);
 int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, const ProtobufCMessage **answer);
-/* Handles a call that the ResourceManager has answered with an exception. */
-void nm_lender_handle_refused(struct nm_lender *l, const struct nm_stage_call *c);
+/* Handles a call that the ResourceManager has answered with an exception. Returns whether the lender had changed the
+ * asks of the call. */
+bool nm_lender_handle_refused(struct nm_lender *l, const struct nm_stage_call *c);

@@ -12,6 +12,8 @@
 
 /* Limit of a call's arena. It must hold the containers of a heartbeat, each with its tokens. */
 #define CALL_BYTES (8 * NM_MIB)
+#define INVALID_REQUEST "org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException"
+#define INVALID_LABEL "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException"
 
 /* ---- state ------------------------------------------------------------------------------------ */
 
@@ -177,17 +179,48 @@ void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, co
     end_call(c);
 }
 
+/* Passes a call through the stages, from the current one on. */
+static void pass_on(struct nm_pipeline *p, struct nm_stage_call *c)
+{
+    struct nm_exception why;
+    int r = 0;
+
+    for (; r == 0; c->at += r == 0) {
+        assert(c->at < p->all->n_types);
+        c->taken_usec = nm_now_usec();
+        r = p->all->types[c->at]->request(p->stages[c->at], c, &why);
+        if (r == NM_STAGE_E_TAKEN)
+            return;
+    }
+    refuse(c, r, &why);
+}
+
+/* Returns whether the ResourceManager refuses an ask, and not the master. */
+static bool is_about_asks(const struct nm_exception *why)
+{
+    return why && (nm_exception_is(why, INVALID_REQUEST) || nm_exception_is(why, INVALID_LABEL));
+}
+
+/* The master may end at an exception that it has not caused. */
 void nm_stage_refuse(struct nm_stage_call *c, const struct nm_exception *why)
 {
     struct nm_pipeline *p = pipeline_of(c);
+    bool has_additions = false;
 
     while (c->at-- > 0) {
         const struct nm_stage_type *type = p->all->types[c->at];
 
         if (type->refused)
-            type->refused(p->stages[c->at], c);
+            has_additions |= type->refused(p->stages[c->at], c);
     }
-    refuse(c, 0, why);
+    if (!has_additions || c->is_repeated || !is_about_asks(why)) {
+        refuse(c, 0, why);
+        return;
+    }
+    c->at = 0;
+    c->is_repeated = true;
+    c->request = nm_hadoop_call_request(c->call);
+    pass_on(p, c);
 }
 
 void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int32_t key_id, struct nm_hadoop_call *call)
@@ -196,7 +229,6 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
         nm_yarn_local_keys_find(p->all->keys, key_id) ?: nm_pipeline_find_key(p, key_id);
     struct nm_stage_call *c = calloc(1, sizeof *c);
     struct nm_exception why;
-    int r = 0;
 
     if (!c) {
         nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "This node has no memory for this call "
@@ -214,12 +246,5 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
     c->call = call;
     c->account = nm_quota_account_ref(nm_hadoop_call_account(call));
     nm_arena_init(&c->arena, CALL_BYTES, c->account);
-    for (; r == 0; c->at += r == 0) {
-        assert(c->at < p->all->n_types);
-        c->taken_usec = nm_now_usec();
-        r = p->all->types[c->at]->request(p->stages[c->at], c, &why);
-        if (r == NM_STAGE_E_TAKEN)
-            return;
-    }
-    refuse(c, r, &why);
+    pass_on(p, c);
 }

@@ -39,10 +39,9 @@ static int lend_answer(void *stage, struct nm_stage_call *c, const ProtobufCMess
     return r;
 }
 
-static void lend_refused(void *stage, const struct nm_stage_call *c)
+static bool lend_refused(void *stage, const struct nm_stage_call *c)
 {
-    if (c->method == NM_MASTERS_ALLOCATE)
-        nm_lender_handle_refused(stage, c);
+    return c->method == NM_MASTERS_ALLOCATE && nm_lender_handle_refused(stage, c);
 }
 
 static void lend_view(const void *stage, struct nm_yarn_lend_view *ret)

@@ -106,6 +106,7 @@ struct nm_stage_call {
     const ProtobufCMessage *request; /* a stage may replace it */
     unsigned at;                     /* index of the current stage */
     int32_t key_id;                  /* key of the master's token */
+    bool is_repeated;                /* the ResourceManager has refused the call with what a stage had added */
     uint64_t came_usec, taken_usec; /* time of arrival; time at which the current stage took the call */
     struct nm_hadoop_call *call;
 };
@@ -128,9 +129,10 @@ struct nm_stage_type {
     /* Handles an answer, and may replace *answer. Returns 0, NM_STAGE_E_REFUSED or -errno. NULL: the stage passes
      * answers on unchanged. */
     int (*answer)(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer, struct nm_exception *why);
-    /* Notes that the ResourceManager has answered a call with an exception, so that it has not applied the call. NULL:
-     * the stage has nothing to take back. */
-    void (*refused)(void *stage, const struct nm_stage_call *c);
+    /* Notes that the ResourceManager has answered a call with an exception, so that it has not applied it. Returns
+     * whether the stage had added to the call what the master has not asked for. If the exception is about an ask, the
+     * call is then repeated once, and the stage adds as little as possible. NULL: there is nothing to take back. */
+    bool (*refused)(void *stage, const struct nm_stage_call *c);
     /* Sets the stage's fields of *m, which is then saved. The fields may point into the stage's memory, which must stay
      * unchanged until another function of the stage is called. NULL: the stage has no state to save. */
     int (*keep)(void *stage, struct nm_yarn_stored_master *m);
@@ -145,7 +147,8 @@ struct nm_stage_type {
 /* Ends a call that a stage has taken, with an answer, or with a refusal if `answer` is NULL. Is defined in
  * pipeline-call.c. */
 void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, const struct nm_exception *why);
-/* Ends a call that a stage has taken, with the exception that the ResourceManager has answered. */
+/* Ends a call that a stage has taken, with the exception that the ResourceManager has answered, or passes the call
+ * through all stages again. */
 void nm_stage_refuse(struct nm_stage_call *c, const struct nm_exception *why);
 
 /* ---- the stages, and their choice: stages.c ----------------------------------------------- */
