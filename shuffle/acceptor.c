@@ -126,6 +126,8 @@ static void *accept_all(void *arg)
         if (p[1].revents)
             return NULL;
         serve_idle(a);
+        if (a->ops->tick)
+            a->ops->tick(a->userdata);
         if (p[0].revents && accept_one(a) < 0 && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)
             return NULL;
     }

@@ -4,10 +4,11 @@
 
 #include "spark/block-file.h"
 
-#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 
 #include "shuffle/user-file.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/macros.h"
 
@@ -39,11 +40,12 @@ static int open_dir(const struct nm_spark_lookup *l, const struct nm_spark_dir *
 {
     _cleanup_close_ int local = -EBADF;
     char path[NM_SPARK_PATH_SIZE];
+    struct nm_spark_open_dirs *open = l->shared.open_dirs;
     int r, fd = -EBADF;
 
-    for (unsigned i = 0; i < l->open->n; i++)
-        if (l->open->dirs[i].local == dir->local && nm_streq(l->open->dirs[i].name, dir->name)) {
-            *ret_fd = l->open->fds[i];
+    for (unsigned i = 0; i < open->n; i++)
+        if (open->dirs[i].local == dir->local && nm_streq(open->dirs[i].name, dir->name)) {
+            *ret_fd = open->fds[i];
             return 0;
         }
     if (dir->local >= l->locals->n)
@@ -54,106 +56,152 @@ static int open_dir(const struct nm_spark_lookup *l, const struct nm_spark_dir *
     nm_spark_dir_path(l->application, dir, path);
     if ((r = nm_shuffle_open_beneath(local, path, &fd)) < 0)
         return r;
-    keep(l->open, dir, fd);
+    keep(open, dir, fd);
     *ret_fd = fd;
     return 0;
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static int open_file(const struct nm_spark_lookup *l, const struct nm_spark_block *block, enum nm_spark_file_kind kind,
-                     uint64_t *ret_bytes, int *ret_fd)
+/* Where a file of the executor is. */
+struct found {
+    char name[NM_SPARK_FILE_NAME_SIZE];
+    const struct nm_spark_dir *dir;
+    uint32_t sub_dir;
+};
+
+static void find(const struct nm_spark_lookup *l, const struct nm_spark_block *block, enum nm_spark_file_kind kind,
+                 struct found *ret)
 {
     const struct nm_spark_file file = {kind, block->set, block->part};
-    char name[NM_SPARK_FILE_NAME_SIZE], path[NM_SPARK_FILE_NAME_SIZE + 16];
     struct nm_spark_place place;
-    struct stat st = {};
-    int r, dir = -EBADF;
 
-    nm_spark_file_name(&file, name);
-    place = nm_spark_file_place(name, l->executor.n, l->executor.n_sub_dirs);
-    (void)snprintf(path, sizeof path, "%02x/%s", place.sub_dir, name);
-    if ((r = open_dir(l, &l->executor.dirs[place.dir], &dir)) < 0 ||
-        (r = nm_shuffle_open_file_beneath(dir, l->application->uid, path, &st, ret_fd)) < 0)
+    nm_spark_file_name(&file, ret->name);
+    place = nm_spark_file_place(ret->name, l->executor.n, l->executor.n_sub_dirs);
+    ret->dir = &l->executor.dirs[place.dir];
+    ret->sub_dir = place.sub_dir;
+}
+
+/* Writes the path as "%02x/name". Subdirectories have numbers below NM_SPARK_SUB_DIRS_MAX. */
+static void write_path(const struct found *found, char *to)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    if (found->sub_dir > 0xff)
+        *to++ = digits[found->sub_dir >> 8 & 0xf];
+    *to++ = digits[found->sub_dir >> 4 & 0xf];
+    *to++ = digits[found->sub_dir & 0xf];
+    *to++ = '/';
+    (void)strcpy(to, found->name);
+}
+
+static int open_found(const struct nm_spark_lookup *l, const struct found *found, struct stat *ret_st, int *ret_fd)
+{
+    char path[sizeof found->name + sizeof "fff/"];
+    int dir = -EBADF, r = open_dir(l, found->dir, &dir);
+
+    if (r < 0)
         return r;
-    *ret_bytes = (uint64_t)st.st_size;
+    write_path(found, path);
+    return nm_shuffle_open_file_beneath(dir, l->application->uid, path, ret_st, ret_fd);
+}
+
+/* The data file of a map: a shared one, or one that is open for this block alone. */
+struct data {
+    struct nm_spark_data_files *files;
+    struct nm_spark_data_file *shared, own;
+};
+
+static const struct nm_spark_data_file *file_of(const struct data *data)
+{
+    return data->shared ?: &data->own;
+}
+
+static void data_done(struct data *data)
+{
+    data->shared = nm_spark_data_file_release(data->files, data->shared);
+    data->own.fd = nm_close(data->own.fd);
+}
+
+static int open_data(const struct nm_spark_lookup *l, const struct nm_spark_block *block, struct data *ret)
+{
+    const uint64_t now_usec = nm_now_usec();
+    struct nm_spark_data_key key;
+    struct found found;
+    int r;
+
+    find(l, block, NM_SPARK_FILE_DATA, &found);
+    key = (struct nm_spark_data_key){l->application, found.dir, found.sub_dir, block->set, block->part};
+    if ((ret->shared = nm_spark_data_files_get(ret->files, &key, now_usec)))
+        return 0;
+    if ((r = open_found(l, &found, &ret->own.st, &ret->own.fd)) < 0)
+        return r;
+    ret->shared = nm_spark_data_files_add(ret->files, &key, ret->own.fd, &ret->own.st, now_usec);
+    if (ret->shared)
+        ret->own.fd = -EBADF;
     return 0;
 }
 
-/* Reads the starts of n reducers' parts. The start of a part is the end of the one before. */
-static int read_offsets(int index, int32_t reduce, unsigned n, uint64_t *ret)
-{
-    const ssize_t size = (ssize_t)(n * sizeof *ret);
-    ssize_t got = pread(index, ret, (size_t)size, (off_t)reduce * (off_t)sizeof *ret);
+/* ---- blocks ------------------------------------------------------------------------------- */
 
-    if (got < 0)
-        return -errno;
-    if (got != size)
-        return -EBADMSG; /* the file has become shorter */
-    for (unsigned i = 0; i < n; i++)
-        ret[i] = be64toh(ret[i]);
-    return 0;
+/* Finds the start and the end of the block. data: may be NULL. */
+static int find_range(const struct nm_spark_lookup *l, const struct nm_spark_block *block,
+                      const struct nm_spark_data_file *data, uint64_t ret[static 2])
+{
+    const struct nm_spark_index_lookup index = {l->shared.indexes, l->shared.account,
+                                                nm_spark_index_app(l->application->id), block,
+                                                data ? &data->st : NULL};
+    _cleanup_close_ int fd = -EBADF;
+    struct found found;
+    struct stat st;
+    int r = nm_spark_index_find(&index, ret);
+
+    if (r == -ENOENT) {
+        find(l, block, NM_SPARK_FILE_INDEX, &found);
+        r = open_found(l, &found, &st, &fd);
+        if (r == 0)
+            r = nm_spark_index_read(&index, fd, (uint64_t)st.st_size, ret);
+    }
+    if (r < 0)
+        return r;
+    return ret[0] > ret[1] || ret[1] > INT64_MAX ? -EBADMSG : 0;
 }
 
-/* Reads the start and the end of a block. Most blocks are of one reducer, so both are read at once. */
-static int read_range(int index, const struct nm_spark_block *block, uint64_t ret[static 2])
+/* Spark makes no data file for a map without output. */
+static int open_shuffle(const struct nm_spark_lookup *l, const struct nm_spark_block *block, struct nm_spark_part *ret)
 {
-    int r;
+    _cleanup_(data_done) struct data data = {.files = l->shared.data_files, .own.fd = -EBADF};
+    const int data_result = open_data(l, block, &data);
+    uint64_t range[2] = {};
+    int r = find_range(l, block, data_result == 0 ? file_of(&data) : NULL, range);
 
-    if (block->end - block->first == 1)
-        return read_offsets(index, block->first, 2, ret);
-    r = read_offsets(index, block->first, 1, ret);
-    return r < 0 ? r : read_offsets(index, block->end, 1, ret + 1);
-}
-
-/* Reads where the block is in its map's file. */
-static int read_index(const struct nm_spark_lookup *l, const struct nm_spark_block *block, struct nm_spark_part *ret)
-{
-    _cleanup_close_ int index = -EBADF;
-    uint64_t bytes, range[2] = {};
-    int r;
-
-    if ((r = open_file(l, block, NM_SPARK_FILE_INDEX, &bytes, &index)) < 0)
+    if (r < 0)
         return r;
-    if (bytes == 0 || bytes % sizeof range[0] != 0)
+    if (range[0] == range[1]) {
+        *ret = (struct nm_spark_part){.fd = -EBADF, .start = range[0]};
+        return 0;
+    }
+    if (data_result < 0)
+        return data_result;
+    if (range[1] > (uint64_t)file_of(&data)->st.st_size)
         return -EBADMSG;
-    if ((uint64_t)block->end >= bytes / sizeof range[0])
-        return -ERANGE;
-    if ((r = read_range(index, block, range)) < 0)
-        return r;
-    if (range[0] > range[1] || range[1] > INT64_MAX)
-        return -EBADMSG;
-    *ret = (struct nm_spark_part){-EBADF, range[0], range[1] - range[0]};
+    *ret = (struct nm_spark_part){file_of(&data)->fd, range[0], range[1] - range[0], data.files, data.shared};
+    data.shared = NULL;
+    data.own.fd = -EBADF;
     return 0;
 }
 
 static int open_rdd(const struct nm_spark_lookup *l, const struct nm_spark_block *block, struct nm_spark_part *ret)
 {
     struct nm_spark_part part = {.fd = -EBADF};
-    int r = open_file(l, block, NM_SPARK_FILE_RDD, &part.bytes, &part.fd);
+    struct found found;
+    struct stat st;
+    int r;
 
-    if (r == 0)
-        *ret = part;
-    return r;
-}
-
-/* Spark makes no data file for a map without output. */
-static int open_shuffle(const struct nm_spark_lookup *l, const struct nm_spark_block *block, struct nm_spark_part *ret)
-{
-    _cleanup_close_ int data = -EBADF;
-    struct nm_spark_part part = {.fd = -EBADF};
-    uint64_t bytes;
-    int r = read_index(l, block, &part);
-
-    if (r == 0 && part.bytes > 0) {
-        r = open_file(l, block, NM_SPARK_FILE_DATA, &bytes, &data);
-        if (r == 0 && part.start + part.bytes > bytes)
-            r = -EBADMSG;
-        part.fd = data;
-    }
-    if (r < 0)
+    find(l, block, NM_SPARK_FILE_RDD, &found);
+    if ((r = open_found(l, &found, &st, &part.fd)) < 0)
         return r;
-    (void)STEAL_FD(data);
+    part.bytes = (uint64_t)st.st_size;
     *ret = part;
     return 0;
 }
@@ -163,7 +211,26 @@ int nm_spark_block_open(const struct nm_spark_lookup *l, const struct nm_spark_b
     _cleanup_(nm_spark_open_dirs_close) struct nm_spark_open_dirs own = {};
     struct nm_spark_lookup lookup = *l;
 
-    if (!lookup.open)
-        lookup.open = &own;
+    if (!lookup.shared.open_dirs)
+        lookup.shared.open_dirs = &own;
     return block->kind == NM_SPARK_BLOCK_RDD ? open_rdd(&lookup, block, ret) : open_shuffle(&lookup, block, ret);
+}
+
+void nm_spark_part_own(struct nm_spark_part *part)
+{
+    int fd = part->file ? fcntl(part->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+    if (fd < 0)
+        return;
+    part->file = nm_spark_data_file_release(part->files, part->file);
+    part->fd = fd;
+}
+
+void nm_spark_part_close(struct nm_spark_part *part)
+{
+    if (part->file)
+        part->file = nm_spark_data_file_release(part->files, part->file);
+    else
+        nm_close(part->fd);
+    part->fd = -EBADF;
 }

@@ -5,7 +5,6 @@
 #include "spark/block.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include "spark/number.h"
 #include "util/macros.h"
@@ -72,10 +71,15 @@ static const char *const suffixes[] = {
     [NM_SPARK_FILE_RDD] = "",
 };
 
+/* Each block has two names. snprintf() would take longer than the lookup of the name in the kernel. */
 void nm_spark_file_name(const struct nm_spark_file *file, char ret[static NM_SPARK_FILE_NAME_SIZE])
 {
-    (void)snprintf(ret, NM_SPARK_FILE_NAME_SIZE, "%s_%" PRId32 "_%" PRId64 "%s",
-                   file->kind == NM_SPARK_FILE_RDD ? "rdd" : "shuffle", file->set, file->part, suffixes[file->kind]);
+    char *to = stpcpy(ret, file->kind == NM_SPARK_FILE_RDD ? "rdd_" : "shuffle_");
+
+    to = nm_spark_write_number(file->set, to);
+    *to++ = '_';
+    to = nm_spark_write_number(file->part, to);
+    (void)stpcpy(to, suffixes[file->kind]);
 }
 
 int nm_spark_file_parse(struct nm_bytes name, struct nm_spark_file *ret)

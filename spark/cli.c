@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "shuffle/capabilities.h"
 #include "shuffle/share.h"
@@ -92,6 +93,8 @@ static void service_done(struct nm_spark_service *s)
 {
     nm_spark_applications_free(s->applications);
     nm_shuffle_connections_free(s->connections);
+    nm_shuffle_index_cache_free(s->index_cache);
+    nm_spark_data_files_free(s->data_files);
 }
 
 /* Opens the directory of the registrations, as the user that the server has become. */
@@ -103,6 +106,17 @@ static int open_state(const char *path, int *ret_fd, char **ret_message)
         return nm_fail(ret_message, fd, "--state %s: %s", path, strerror(-fd));
     *ret_fd = fd;
     return 0;
+}
+
+/* Returns how many data files may be open for further blocks: a part of the descriptors that this process may have,
+ * because connections need most of them. */
+static unsigned max_data_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    return (unsigned)NM_MIN(limit.rlim_cur / 16, (rlim_t)NM_SPARK_DATA_FILES_MAX);
 }
 
 static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **ret_message)
@@ -123,6 +137,8 @@ static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **r
         (r = open_state(o->state, &state, ret_message)) < 0 ||
         (r = nm_spark_applications_new(&locals, state, &s.applications)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
+        (r = nm_shuffle_index_cache_new(&s.index_cache)) < 0 ||
+        (r = nm_spark_data_files_new(max_data_files(), &s.data_files)) < 0 ||
         (r = nm_spark_server_new(&s, &listen, &server, ret_message)) < 0)
         return r;
     nm_spark_applications_share(s.applications, nm_shuffle_share_of_node());

@@ -22,6 +22,7 @@ struct connection {
     bool is_closing;   /* the last answer is being sent */
     bool has_answered; /* since the time for the next frame has begun */
     struct nm_spark_cipher *cipher;
+    struct nm_spark_account account;
     struct nm_spark_session session;
     struct nm_spark_sender sender;
     struct nm_spark_receiver receiver;
@@ -35,7 +36,8 @@ static struct connection *of_turns(struct nm_shuffle_turns *t)
 void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
 {
     struct connection *c = of_turns(t);
-    struct nm_shuffle_connections *connections = c->service->connections;
+    struct nm_spark_service *service = c->service;
+    struct nm_shuffle_connections *connections = service->connections;
     unsigned slot = c->slot;
 
     (void)result;
@@ -45,6 +47,8 @@ void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
     nm_spark_receiver_done(&c->receiver);
     nm_spark_cipher_free(c->cipher);
     free(c);
+    if (atomic_fetch_sub(&service->n_connections, 1) == 1)
+        nm_spark_data_files_expire(service->data_files, UINT64_MAX);
     /* from here on, a thread that waits for the end of the last connection may free all other data */
     nm_shuffle_connections_leave(connections, slot);
 }
@@ -66,6 +70,14 @@ static int belong(struct connection *c)
     return 0;
 }
 
+/* The function of struct nm_spark_account. */
+static bool pay_index(uint64_t bytes, void *userdata)
+{
+    struct connection *c = userdata;
+
+    return nm_spark_sender_pay_index(&c->sender, bytes);
+}
+
 /* Encrypts all bytes after the answer and its frame. */
 static int encrypt(struct connection *c, struct nm_spark_cipher *cipher)
 {
@@ -77,12 +89,12 @@ static int encrypt(struct connection *c, struct nm_spark_cipher *cipher)
 }
 
 /* Answers a frame. */
-static int answer(struct connection *c, struct nm_bytes frame)
+static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec)
 {
     const struct nm_spark_limits *limits = &c->service->limits;
     const unsigned n_streams = c->session.streams.n;
     struct nm_spark_answer a = {.part.fd = -EBADF};
-    int r = nm_spark_sender_pay(&c->sender, frame.size);
+    int r = nm_spark_sender_pay(&c->sender, frame.size, now_usec);
 
     if (r != 0)
         return r;
@@ -105,7 +117,7 @@ static int answer(struct connection *c, struct nm_bytes frame)
 }
 
 /* Answers the next frame. Without a whole one, the collected answers are sent before the connection waits. */
-static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
+static int answer_next(struct connection *c, uint64_t now_usec, struct nm_shuffle_wait *ret_wait)
 {
     struct nm_bytes frame = {};
     int r = c->is_closing ? -ECONNRESET : nm_spark_receiver_frame(&c->receiver, &frame);
@@ -113,7 +125,7 @@ static int answer_next(struct connection *c, struct nm_shuffle_wait *ret_wait)
     if (r < 0)
         return r;
     if (r > 0) {
-        r = answer(c, frame);
+        r = answer(c, frame, now_usec);
         *ret_wait = c->sender.wait;
         return r;
     }
@@ -133,23 +145,26 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
     const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
     int r = 0;
 
-    c->session.open_dirs = &dirs;
+    c->session.lookups.open_dirs = &dirs;
     while (r == 0) {
+        const uint64_t now_usec = c->is_answering ? 0 : nm_now_usec();
+
         if (c->is_answering) {
             r = nm_spark_sender_continue(&c->sender, end_usec);
             *ret_wait = c->sender.wait;
             c->is_answering = r != 0;
             c->has_answered |= r == 0;
-        } else if (nm_now_usec() > end_usec) {
+        } else if (now_usec > end_usec) {
             r = NM_SHUFFLE_E_TURN;
         } else {
-            r = answer_next(c, ret_wait);
+            r = answer_next(c, now_usec, ret_wait);
         }
     }
     /* a client need not wait for earlier answers while the next one waits for the share, or cannot be made */
     if (r < 0 || (r == NM_SHUFFLE_E_WAIT && ret_wait->events == 0))
         (void)nm_spark_sender_flush(&c->sender, false);
-    c->session.open_dirs = NULL;
+    c->session.lookups.open_dirs = NULL;
+    nm_spark_sender_own(&c->sender);
     nm_spark_sender_trim(&c->sender);
     return r;
 }
@@ -181,10 +196,13 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
     c->slot = slot;
     c->is_answering = c->is_closing = c->has_answered = false;
     c->cipher = NULL;
+    c->account = (struct nm_spark_account){pay_index, c};
     nm_spark_session_init(&c->session, s->applications, &s->auth);
+    c->session.lookups = (struct nm_spark_lookup_state){NULL, s->data_files, s->index_cache, &c->account};
     nm_spark_sender_init(&c->sender, s, c->turns.idle.fd, c->session.application.id);
     nm_spark_receiver_init(&c->receiver, s, c->turns.idle.fd);
     atomic_fetch_add(&s->count.connections, 1);
+    atomic_fetch_add(&s->n_connections, 1);
     first = (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec};
     return nm_shuffle_turns_wait(&STEAL_PTR(c)->turns, &first);
 }

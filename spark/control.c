@@ -70,7 +70,9 @@ static int take_out(void *userdata, const json_t *o, char **ret_message)
 
     if (r < 0)
         return r;
-    if (nm_spark_applications_remove(s->applications, id) < 0)
+    r = nm_spark_applications_remove(s->applications, id);
+    nm_shuffle_index_cache_forget(s->index_cache, nm_spark_index_app(id));
+    if (r < 0)
         return nm_fail(ret_message, -ENOENT, "application: '%s' is unknown", id);
     return 0;
 }

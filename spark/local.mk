@@ -6,11 +6,13 @@ libnm_spark_a_SOURCES = \
 	%D%/auth.c %D%/auth.h \
 	%D%/block.c %D%/block.h \
 	%D%/block-file.c %D%/block-file.h \
+	%D%/block-index.c %D%/block-index.h \
 	%D%/cipher.h \
 	%D%/cli.c %D%/cli.h \
 	%D%/connection.c %D%/connection.h \
 	%D%/control.c %D%/control.h \
 	%D%/ctr-cipher.c %D%/ctr-cipher.h \
+	%D%/data-files.c %D%/data-files.h \
 	%D%/engine.c %D%/engine.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/local-dirs.c %D%/local-dirs.h \

@@ -23,3 +23,19 @@ int nm_spark_take_number(struct nm_bytes *from, uint64_t max, uint64_t *ret)
     *ret = value;
     return 0;
 }
+
+char *nm_spark_write_number(int64_t number, char *to)
+{
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char digits[20];
+    size_t n = 0;
+
+    do
+        digits[n++] = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0)
+        *to++ = '-';
+    while (n > 0)
+        *to++ = digits[--n];
+    return to;
+}

@@ -72,6 +72,8 @@ static ssize_t receive_wire(struct nm_spark_receiver *r, void *to, size_t size)
         return -ECONNRESET;
     if (errno != EAGAIN)
         return -errno;
+    if (r->deadline_usec == 0)
+        nm_spark_receiver_restart(r);
     return nm_now_usec() < r->deadline_usec ? 0 : -ETIMEDOUT;
 }
 
@@ -251,7 +253,7 @@ void nm_spark_receiver_next(struct nm_spark_receiver *r, uint64_t skipped_bytes)
     r->at += r->in_use;
     r->in_use = 0;
     r->skipped_bytes = skipped_bytes;
-    nm_spark_receiver_restart(r);
+    r->deadline_usec = 0;
 }
 
 void nm_spark_receiver_restart(struct nm_spark_receiver *r)

@@ -15,7 +15,7 @@ struct nm_spark_receiver {
     struct nm_spark_cipher *cipher;    /* NULL: what arrives is not encrypted */
     struct nm_writer plain;            /* decrypted bytes */
     size_t plain_used;
-    uint64_t deadline_usec;            /* time until which a whole frame must have arrived */
+    uint64_t deadline_usec;            /* time until which a whole frame must have arrived; 0: begins with the wait */
     uint64_t skipped_bytes;            /* bytes that are discarded before the next frame */
     size_t at, end;                    /* bytes of `in` that are not yet used */
     size_t in_use;                     /* size of the frame that was returned from `in` */

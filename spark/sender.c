@@ -13,9 +13,11 @@
 #include "util/error.h"
 #include "util/macros.h"
 
-/* Prices that an application's account is charged (shuffle/share.h). An answer opens at most two files. At the price of
- * a MiB, an application may fetch 2.5 GB per second, as a job of MapReduce. */
-#define ANSWER_PRICE_USEC 15u
+/* Prices that an application's account is charged (shuffle/share.h). An answer opens at most two files, and the price
+ * of a part of COPIED_MAX is a part of it. An index is read completely only once. At the price of a MiB, an application
+ * may fetch 2.5 GB per second, as a job of MapReduce. */
+#define ANSWER_PRICE_USEC 10u
+#define INDEX_PRICE_USEC_PER_MIB 1000u
 #define PARSE_PRICE_USEC_PER_MIB 20000u
 #define SEND_PRICE_USEC_PER_MIB 100u
 /* Bytes of a file that are paid and sent at once. */
@@ -47,7 +49,7 @@ static void end_part(struct nm_spark_sender *s, bool is_whole)
         atomic_fetch_sub(&s->service->count.chunks, 1);
     }
     s->has_part = false;
-    s->part.fd = nm_close(s->part.fd);
+    nm_spark_part_close(&s->part);
 }
 
 void nm_spark_sender_done(struct nm_spark_sender *s)
@@ -66,9 +68,8 @@ static int wait_for_time(struct nm_spark_sender *s, uint64_t until_usec)
 }
 
 /* Books work. Returns NM_SHUFFLE_E_WAIT if it may start only later; *ret_booked then says whether it is booked. */
-static int book(struct nm_spark_sender *s, uint64_t work_usec, bool *ret_booked)
+static int book(struct nm_spark_sender *s, uint64_t work_usec, uint64_t now_usec, bool *ret_booked)
 {
-    const uint64_t now_usec = nm_now_usec();
     uint64_t wait_usec = 0;
     int r;
 
@@ -84,11 +85,19 @@ static int book(struct nm_spark_sender *s, uint64_t work_usec, bool *ret_booked)
     return wait_usec > 0 ? wait_for_time(s, now_usec + wait_usec) : 0;
 }
 
-int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes)
+int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes, uint64_t now_usec)
 {
     if (s->is_paid)
         return 0;
-    return book(s, ANSWER_PRICE_USEC + bytes * PARSE_PRICE_USEC_PER_MIB / NM_MIB, &s->is_paid);
+    return book(s, ANSWER_PRICE_USEC + bytes * PARSE_PRICE_USEC_PER_MIB / NM_MIB, now_usec, &s->is_paid);
+}
+
+bool nm_spark_sender_pay_index(struct nm_spark_sender *s, uint64_t bytes)
+{
+    bool is_booked;
+
+    (void)book(s, bytes * INDEX_PRICE_USEC_PER_MIB / NM_MIB, nm_now_usec(), &is_booked);
+    return is_booked;
 }
 
 /* ---- collected bytes ---------------------------------------------------------------------- */
@@ -107,9 +116,9 @@ static int wait_for_client(struct nm_spark_sender *s)
     return NM_SHUFFLE_E_WAIT;
 }
 
-static void note_sent(struct nm_spark_sender *s)
+static void note_sent(struct nm_spark_sender *s, uint64_t now_usec)
 {
-    s->stalled_usec = nm_now_usec() + grace_usec(s);
+    s->stalled_usec = now_usec + grace_usec(s);
 }
 
 /* Sends bytes, and removes them when all are sent. Their memory is kept, because it is soon used again. */
@@ -123,7 +132,7 @@ static int send_all(struct nm_spark_sender *s, struct nm_writer *w, bool more)
 
         if (n >= 0) {
             s->sent += (size_t)n;
-            note_sent(s);
+            note_sent(s, nm_now_usec());
         } else if (errno == EAGAIN) {
             return wait_for_client(s);
         } else if (errno != EINTR) {
@@ -171,17 +180,34 @@ int nm_spark_sender_encrypt(struct nm_spark_sender *s, struct nm_spark_cipher *c
 void nm_spark_sender_begin(struct nm_spark_sender *s, const struct nm_spark_part *part)
 {
     s->is_paid = false;
-    note_sent(s); /* answers are made only while the client reads, or while they fit into the collected bytes */
+    s->is_new = true;
+    s->part = *part;
     if (part->bytes == 0) {
-        nm_close(part->fd);
+        nm_spark_part_close(&s->part);
         return;
     }
-    s->part = *part;
+    if (part->bytes > COPIED_MAX)
+        nm_spark_part_own(&s->part);
     s->has_part = true;
     atomic_fetch_add(&s->service->count.chunks, 1);
-    s->at = s->paid_to = part->start;
-    s->part_deadline_usec =
-        nm_add_u64(nm_now_usec() + grace_usec(s), part->bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+    s->at = part->start;
+    s->paid_to = part->start + (part->bytes <= COPIED_MAX ? part->bytes : 0); /* the answer's price includes these */
+}
+
+void nm_spark_sender_own(struct nm_spark_sender *s)
+{
+    nm_spark_part_own(&s->part);
+}
+
+/* Sets the times that begin with an answer. Answers are made only while the client reads, or while they fit into the
+ * collected bytes. */
+static void begin_times(struct nm_spark_sender *s, uint64_t now_usec)
+{
+    s->is_new = false;
+    note_sent(s, now_usec);
+    if (s->has_part)
+        s->part_deadline_usec =
+            nm_add_u64(now_usec + grace_usec(s), s->part.bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
 }
 
 /* Notes the result of reading or sending a part of the file. */
@@ -204,7 +230,7 @@ static int copy_some(struct nm_spark_sender *s)
 
     if (s->out.size + size > OUT_BYTES && (r = nm_spark_sender_flush(s, true)) != 0)
         return r;
-    to = nm_writer_reserve(&s->out, size);
+    to = nm_writer_reserve(&s->out, NM_MAX(size, nm_sub_u64(OUT_BYTES, s->out.size)));
     if (!to)
         return -ENOMEM;
     n = pread(s->part.fd, to, size, (off_t)s->at);
@@ -225,7 +251,7 @@ static int send_some(struct nm_spark_sender *s)
         return r;
     n = sendfile(s->fd, s->part.fd, &at, (size_t)(s->paid_to - s->at));
     if (n >= 0) {
-        note_sent(s);
+        note_sent(s, nm_now_usec());
         return has_moved(s, n);
     }
     if (errno == EAGAIN)
@@ -245,7 +271,7 @@ static int send_piece(struct nm_spark_sender *s)
     if (s->at == s->paid_to) {
         const uint64_t bytes = NM_MIN(end - s->at, PIECE_BYTES);
 
-        r = book(s, bytes * SEND_PRICE_USEC_PER_MIB / NM_MIB, &is_booked);
+        r = book(s, bytes * SEND_PRICE_USEC_PER_MIB / NM_MIB, nm_now_usec(), &is_booked);
         if (is_booked)
             s->paid_to += bytes;
         if (r != 0)
@@ -256,8 +282,11 @@ static int send_piece(struct nm_spark_sender *s)
 
 int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec)
 {
+    uint64_t now_usec = nm_now_usec();
+
+    if (s->is_new)
+        begin_times(s, now_usec);
     while (s->has_part && s->at < s->part.start + s->part.bytes) {
-        const uint64_t now_usec = nm_now_usec();
         int r;
 
         if (now_usec > s->part_deadline_usec) {
@@ -268,6 +297,8 @@ int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec)
             return NM_SHUFFLE_E_TURN;
         if ((r = send_piece(s)) != 0)
             return r;
+        if (s->at < s->part.start + s->part.bytes)
+            now_usec = nm_now_usec();
     }
     end_part(s, true);
     return 0;

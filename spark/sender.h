@@ -19,6 +19,7 @@ struct nm_spark_sender {
     size_t sent;               /* bytes of the last of these two that are sent */
     struct nm_spark_part part; /* that is being sent */
     bool has_part;
+    bool is_new;               /* nm_spark_sender_continue() begins with an answer */
     uint64_t at, paid_to;      /* next byte of the part's file, and the end of the bytes that are paid */
     bool is_paid;              /* the answer is paid that will be made next */
     uint64_t part_deadline_usec, stalled_usec;
@@ -31,11 +32,16 @@ void nm_spark_sender_done(struct nm_spark_sender *s);
 /* Encrypts all bytes after those that are collected. The cipher must exist as long as the sender. Returns 0 or
  * -ENOMEM. */
 int nm_spark_sender_encrypt(struct nm_spark_sender *s, struct nm_spark_cipher *cipher);
-/* Pays for an answer before it is made: so many bytes are parsed, and at most two files are opened. Returns 0,
- * NM_SHUFFLE_E_WAIT, or -ECONNRESET if the application has ended. */
-int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes);
-/* Begins to send the part of a file after the collected bytes, and takes over its descriptor. */
+/* Pays for an answer before it is made: so many bytes are parsed, at most two files are opened, and a small part is
+ * sent. Returns 0, NM_SHUFFLE_E_WAIT, or -ECONNRESET if the application has ended. */
+int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes, uint64_t now_usec);
+/* Books the reading of so many bytes of an index (struct nm_spark_account). The next answer waits for it. Returns
+ * whether it is booked. */
+bool nm_spark_sender_pay_index(struct nm_spark_sender *s, uint64_t bytes);
+/* Begins to send the part of a file after the collected bytes, and takes it over. */
 void nm_spark_sender_begin(struct nm_spark_sender *s, const struct nm_spark_part *part);
+/* Gives the part that is being sent a descriptor of its own, because the client must read first. */
+void nm_spark_sender_own(struct nm_spark_sender *s);
 /* Continues. Returns 0 if the whole part was sent or collected, NM_SHUFFLE_E_WAIT, NM_SHUFFLE_E_TURN if the other
  * connections should run first, or -errno. */
 int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec);

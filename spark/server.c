@@ -8,6 +8,7 @@
 
 #include "shuffle/acceptor.h"
 #include "spark/connection.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 struct nm_spark_server {
@@ -19,8 +20,16 @@ static int begin(int fd, const char *host, void *userdata)
     return nm_spark_connection_begin(userdata, fd, host);
 }
 
+static void tick(void *userdata)
+{
+    const struct nm_spark_service *s = userdata;
+
+    nm_spark_data_files_expire(s->data_files, nm_now_usec());
+}
+
 static const struct nm_shuffle_acceptor_ops ops = {
     .begin = begin,
+    .tick = tick,
     .ready = nm_spark_connection_ready,
     .expired = nm_spark_connection_expired,
     .answer = nm_spark_connection_answer,

@@ -33,6 +33,9 @@ struct nm_spark_limits {
 
 struct nm_spark_service {
     struct nm_spark_applications *applications;
+    struct nm_shuffle_index_cache *index_cache; /* NULL: no index is kept in memory */
+    struct nm_spark_data_files *data_files;     /* NULL: no file is kept open */
+    atomic_uint n_connections; /* open now */
     struct nm_spark_auth_settings auth;
     struct nm_shuffle_connections *connections;
     const struct nm_shuffle_loop *loop;

@@ -85,7 +85,7 @@ static int open_block(struct turn *t, const struct nm_spark_request *q, struct n
     struct nm_spark_executor executor;
     int r = nm_spark_applications_executor(s->applications, q->app, q->exec, &executor);
     const struct nm_spark_lookup lookup = {
-        locals, &s->application, {executor.dirs, executor.n, executor.n_sub_dirs}, s->open_dirs};
+        locals, &s->application, {executor.dirs, executor.n, executor.n_sub_dirs}, s->lookups};
 
     return r < 0 ? -ESRCH : nm_spark_block_open(&lookup, &q->block, ret);
 }
@@ -104,7 +104,7 @@ static int send_block(struct turn *t, const struct nm_spark_request *q)
         return miss(t, why);
     }
     if (r == 0 && is_chunk && part.bytes > NM_SPARK_FRAME_BODY_MAX) {
-        nm_close(part.fd);
+        nm_spark_part_close(&part);
         r = -EFBIG;
     }
     if (r < 0)

@@ -22,7 +22,7 @@ struct nm_spark_session {
     struct nm_spark_auth auth;
     struct nm_spark_application application; /* id is empty before the first message */
     struct nm_spark_streams streams;
-    struct nm_spark_open_dirs *open_dirs; /* for blocks of the following frames; or NULL */
+    struct nm_spark_lookup_state lookups; /* for blocks of the following frames */
     bool has_room; /* for another block; false: a request for a block closes the connection */
 };
 
@@ -39,7 +39,7 @@ struct nm_spark_answer {
     struct nm_spark_part part;  /* follows the frame that was appended to the writer */
 };
 
-/* Appends the answer to a frame, and opens the part of a file that follows it, which the caller closes. May block on a
- * disk. Returns -errno if the connection must be closed. */
+/* Appends the answer to a frame, and opens the part of a file that follows it, which nm_spark_part_close() closes. May
+ * block on a disk. Returns -errno if the connection must be closed. */
 int nm_spark_session_answer(struct nm_spark_session *s, struct nm_bytes frame, struct nm_writer *w,
                             struct nm_spark_answer *ret);

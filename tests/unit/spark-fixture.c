@@ -29,7 +29,7 @@ void spark_fixture_new(struct spark_fixture *f)
     }
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(nm_mkdir_p(spark_fixture_registered(f, i), 0755), 0);
-    f->lookup = (struct nm_spark_lookup){&f->locals, &f->application, {f->dirs, 2, 64}, NULL};
+    f->lookup = (struct nm_spark_lookup){&f->locals, &f->application, {f->dirs, 2, 64}, {}};
 }
 
 void spark_fixture_done(struct spark_fixture *f)

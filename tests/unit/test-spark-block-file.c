@@ -118,7 +118,7 @@ static struct nm_spark_open_dirs open_dirs;
 static void test_lookups_share_descriptors_of_directories(void **state)
 {
     (void)state;
-    fixture.lookup.open = &open_dirs;
+    fixture.lookup.shared.open_dirs = &open_dirs;
     assert_int_equal(find(0, 1), 0);
     assert_in_range(open_dirs.n, 1, 2); /* the index and the data are in any of two directories */
     for (unsigned i = 0; i < 10; i++) {
@@ -135,7 +135,7 @@ static void test_lookups_share_descriptors_of_directories(void **state)
 static void test_descriptors_of_other_directories_are_not_used(void **state)
 {
     (void)state;
-    fixture.lookup.open = &open_dirs;
+    fixture.lookup.shared.open_dirs = &open_dirs;
     assert_int_equal(find(0, 1), 0);
     (void)strcpy(fixture.dirs[0].name, "blockmgr-three");
     (void)strcpy(fixture.dirs[1].name, "blockmgr-four");
@@ -151,7 +151,7 @@ static void test_there_are_few_descriptors_of_directories(void **state)
     char text[16];
 
     (void)state;
-    fixture.lookup.open = &open_dirs;
+    fixture.lookup.shared.open_dirs = &open_dirs;
     for (unsigned i = 0; i < 3 * NM_SPARK_OPEN_DIRS_MAX; i++) {
         (void)snprintf(text, sizeof text, "blockmgr-%u", i);
         (void)strcpy(fixture.dirs[0].name, text);
