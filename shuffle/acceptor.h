@@ -19,7 +19,7 @@ struct nm_shuffle_acceptor_ops {
     /* Continue a connection that nm_shuffle_idle_ready() or nm_shuffle_idle_expired() has returned. */
     void (*ready)(struct nm_shuffle_turns *t);
     void (*expired)(struct nm_shuffle_turns *t);
-    /* Is called after each wait of the loop, which is at most 250 ms while there are connections. NULL: nothing to do. */
+    /* Is called after each wait of the loop, which takes at most 250 ms while there are connections. May be NULL. */
     void (*tick)(void *userdata);
     /* See struct nm_shuffle_loop. */
     int (*answer)(struct nm_shuffle_turns *t, struct nm_shuffle_wait *ret_wait);

@@ -5,10 +5,10 @@
  * The places of blocks in their map's data file. The index of a map has an int64 for each reducer, big endian, with the
  * start of the reducer's part, and another one with the end of the last part (IndexShuffleBlockResolver of Spark).
  *
- * Each reducer asks for other parts of the same maps, so indexes are kept in memory (shuffle/index-cache.h). An index in
- * memory is found by its data file, not by its own file, which is not opened again: Spark never writes to a committed
- * file, and replaces an index together with its data file. A data file that has changed, or that another one has
- * replaced, has another identity, and the index is read again.
+ * Each reducer asks for other parts of the same maps, so indexes are kept in memory (shuffle/index-cache.h). An index
+ * in memory is found by its data file, not by its own file, which is not opened again: Spark never writes to a
+ * committed file, and replaces an index together with its data file. A data file that has changed, or that another one
+ * has replaced, has another identity, and the index is read again.
  */
 
 #include <sys/stat.h>

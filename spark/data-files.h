@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Data files of maps that are open. Each reducer fetches a small block from each map of a node, and many reducers fetch
- * at the same time, so a file is used again soon, and opening it costs as much as reading the block. A file is used for
- * NM_SPARK_DATA_FILE_USEC after its owner was checked. Then it is opened anew, because another one may have replaced it.
+ * Data files of maps that are open. Each reducer fetches a small block from each map of a node, and many reducers
+ * fetch at the same time, so a file is used again soon, and opening it costs as much as reading the block. A file is
+ * used for NM_SPARK_DATA_FILE_USEC after its owner was checked. Then it is opened anew, because another one may have
+ * replaced it.
  *
- * The number of files is limited: if there are too many, further files are opened for each block. An open file delays the
- * unmounting of its disk, so call nm_spark_data_files_expire() regularly. Several threads may use these functions.
+ * The number of files is limited: if there are too many, further files are opened for each block. An open file delays
+ * the unmounting of its disk, so call nm_spark_data_files_expire() regularly. Several threads may use these functions.
  */
 
 #include <sys/stat.h>
