@@ -57,7 +57,7 @@ shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-share %D%/test-shuffle-slots \
 	%D%/test-shuffle-work
 spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
-	%D%/test-spark-control %D%/test-spark-frame %D%/test-spark-message \
+	%D%/test-spark-block-index %D%/test-spark-control %D%/test-spark-data-files %D%/test-spark-frame %D%/test-spark-message \
 	%D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
@@ -199,7 +199,7 @@ $(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuf
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture aux-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
 $(call fixture,aux-service-fixture fail-files fail-nth,yarn-spark)
-$(call fixture,spark-fixture,spark-applications spark-auth spark-block-file spark-control spark-server spark-session)
+$(call fixture,spark-fixture,spark-applications spark-auth spark-block-file spark-block-index spark-control spark-server spark-session)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)
@@ -267,6 +267,7 @@ test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
 test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile
 test_spark_sender_wraps = clock_gettime
+test_spark_server_wraps = pread pread64 send syscall
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
 

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "open-descriptors.h"
+#include "shuffle/share.h"
 #include "spark-fixture.h"
 #include "spark/server.h"
 #include "spark/session.h"
@@ -46,6 +47,8 @@ static int set_up(void **state)
     assert_int_equal(nm_spark_applications_add(service.applications, &fixture.application, (struct nm_bytes){}, true),
                      0);
     assert_int_equal(nm_shuffle_connections_new(16, &service.connections), 0);
+    assert_int_equal(nm_shuffle_index_cache_new(&service.index_cache), 0);
+    assert_int_equal(nm_spark_data_files_new(16, &service.data_files), 0);
     assert_int_equal(nm_spark_server_new(&service, &listen_here, &server, NULL), 0);
     return 0;
 }
@@ -58,10 +61,49 @@ static int tear_down(void **state)
     assert_int_equal(atomic_load(&service.count.streams), 0);
     service.connections = nm_shuffle_connections_free(service.connections);
     service.applications = nm_spark_applications_free(service.applications);
+    service.index_cache = nm_shuffle_index_cache_free(service.index_cache);
+    service.data_files = nm_spark_data_files_free(service.data_files);
     nm_writer_done(&message);
     assert_int_equal(open_descriptors(), n_open);
     spark_fixture_done(&fixture);
     return 0;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Calls of the server and the client together. */
+static atomic_uint n_opened, n_read, n_sent;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d);
+long __wrap_syscall(long number, long a, long b, long c, long d)
+{
+    n_opened++; /* only files are opened by syscall() */
+    return __real_syscall(number, a, b, c, d);
+}
+
+ssize_t __real_pread(int fd, void *to, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
+{
+    n_read++;
+    return __real_pread(fd, to, size, at);
+}
+
+ssize_t __real_pread64(int fd, void *to, size_t size, off64_t at);
+ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t at);
+ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t at)
+{
+    n_read++;
+    return __real_pread64(fd, to, size, at);
+}
+
+ssize_t __real_send(int fd, const void *from, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *from, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *from, size_t size, int flags)
+{
+    n_sent++;
+    return __real_send(fd, from, size, flags);
 }
 
 /* ---- the client ----------------------------------------------------------------------------- */
@@ -284,6 +326,120 @@ static void test_pipelined_requests_are_answered_in_order(void **state)
     for (int32_t i = 0; i < N; i++)
         receive_chunk(fd, stream, i, parts[i % 3]);
     nm_close(fd);
+}
+
+/* Blocks of maps that many reducers fetch at the same time take hardly more than a read each. */
+static void test_many_small_blocks_take_few_calls(void **state)
+{
+    enum { N = 3000 };
+    int fds[2] = {dial(), dial()};
+    int64_t streams[2];
+
+    (void)state;
+    usleep(120000); /* the index of a file that has just been written is not kept */
+    register_executor(fds[0]);
+    for (unsigned i = 0; i < 2; i++)
+        streams[i] = open_blocks(fds[i], N);
+    n_opened = n_read = n_sent = 0;
+    for (unsigned i = 0; i < 2; i++)
+        request_chunks(fds[i], streams[i], 0, N);
+    for (unsigned i = 0; i < 2; i++)
+        for (int32_t k = 0; k < N; k++)
+            receive_chunk(fds[i], streams[i], k, parts[k % 3]);
+    assert_true(n_opened < 2 * N / 10);
+    assert_true(n_read < 2 * N * 2 / 3 + 2 * N / 10); /* a third of the blocks is empty */
+    assert_true(n_sent < 2 * N / 10);
+    for (unsigned i = 0; i < 2; i++)
+        nm_close(fds[i]);
+}
+
+static uint64_t servers_cpu_usec(void)
+{
+    return nm_sub_u64(nm_clock_usec(CLOCK_PROCESS_CPUTIME_ID), nm_clock_usec(CLOCK_THREAD_CPUTIME_ID));
+}
+
+static void book(uint64_t work_usec, uint64_t *ret_wait_usec)
+{
+    assert_int_equal(nm_spark_applications_charge(service.applications, SPARK_APP, work_usec, nm_now_usec(),
+                                                  ret_wait_usec), 0);
+}
+
+/* An application that has used its burst gets its share of a CPU, by the price of a block. The real cost is less. */
+static void test_small_blocks_stay_within_the_share(void **state)
+{
+    enum { N = 9000 };
+    const uint64_t price_usec = 10;
+    int fd = dial();
+    uint64_t begun_usec, passed_usec, cpu_usec, wait_usec;
+    int64_t stream;
+
+    (void)state;
+    register_executor(fd);
+    stream = open_blocks(fd, N);
+    begun_usec = nm_now_usec();
+    book(NM_SHUFFLE_BURST_USEC, &wait_usec);
+    cpu_usec = servers_cpu_usec();
+    request_chunks(fd, stream, 0, N);
+    for (int32_t i = 0; i < N; i++)
+        receive_chunk(fd, stream, i, parts[i % 3]);
+    passed_usec = nm_now_usec() - begun_usec;
+    cpu_usec = servers_cpu_usec() - cpu_usec;
+    assert_true(passed_usec >= (N - 1) * price_usec * 100 / NM_SHUFFLE_SHARE_PERCENT);
+#ifndef __SANITIZE_ADDRESS__ /* a sanitizer multiplies the CPU time of a block */
+    assert_true(cpu_usec < passed_usec * NM_SHUFFLE_SHARE_PERCENT / 100);
+#endif
+    nm_close(fd);
+}
+
+/* Another file may replace a data file at any time. The old one is used for at most 20 ms. */
+static void test_a_replaced_file_is_not_served_for_long(void **state)
+{
+    int fd = dial();
+    int64_t stream;
+
+    (void)state;
+    register_executor(fd);
+    stream = open_blocks(fd, 4);
+    request_chunks(fd, stream, 0, 1);
+    receive_chunk(fd, stream, 0, "first");
+    assert_int_equal(unlink(spark_fixture_path(&fixture, "shuffle_0_0_0.data")), 0);
+    spark_fixture_map(&fixture, (const char *const[]){"a", "new", "file", NULL});
+    usleep(NM_SPARK_DATA_FILE_USEC);
+    request_chunks(fd, stream, 1, 2);
+    receive_chunk(fd, stream, 1, "new");
+    receive_chunk(fd, stream, 2, "file");
+    nm_close(fd);
+}
+
+static void wait_for_descriptors(unsigned n)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (open_descriptors() != n) {
+        assert_true(nm_now_usec() < deadline_usec);
+        usleep(1000);
+    }
+}
+
+/* An open file would prevent the unmounting of its disk. */
+static void test_idle_connections_keep_no_file_open(void **state)
+{
+    int fd = dial();
+    unsigned n;
+    int64_t stream;
+
+    (void)state;
+    register_executor(fd);
+    stream = open_blocks(fd, 2);
+    n = open_descriptors();
+    request_chunks(fd, stream, 0, 1);
+    receive_chunk(fd, stream, 0, "first");
+    wait_for_descriptors(n);
+    request_chunks(fd, stream, 1, 1);
+    receive_chunk(fd, stream, 1, "");
+    nm_close(fd);
+    assert_true(all_have_ended());
+    wait_for_descriptors(n - 2); /* the two ends of the connection */
 }
 
 static void test_bytes_that_arrive_one_by_one_are_a_request(void **state)
@@ -538,6 +694,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_blocks_are_fetched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pipelined_requests_are_answered_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_small_blocks_take_few_calls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small_blocks_stay_within_the_share, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_replaced_file_is_not_served_for_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_idle_connections_keep_no_file_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bytes_that_arrive_one_by_one_are_a_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_large_block_is_sent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_that_becomes_shorter_ends_the_connection, set_up, tear_down),
