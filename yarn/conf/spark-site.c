@@ -25,7 +25,7 @@ static const struct idle {
                            SPARK "network.remoteReadNioBufferConversion",
                            SPARK "network.sharedByteBufAllocators.enabled", SPARK "storage.memoryMapThreshold",
                            SPARK "network.io.preferDirectBufs", NULL}},
-    {"nm-spark-shuffle keeps no indexes in its memory, because the kernel caches their files",
+    {"nm-spark-shuffle keeps at most 16 MiB of indexes in its memory",
      (const char *const[]){SPARK "shuffle.service.index.cache.", NULL}},
     {"nm-spark-shuffle always stores registered executors, in files of its own",
      (const char *const[]){SPARK "shuffle.service.db.", NULL}},
