@@ -95,6 +95,7 @@ static void service_done(struct nm_spark_service *s)
     nm_shuffle_connections_free(s->connections);
     nm_shuffle_index_cache_free(s->index_cache);
     nm_spark_data_files_free(s->data_files);
+    nm_spark_memory_free(s->memory);
 }
 
 /* Opens the directory of the registrations, as the user that the server has become. */
@@ -138,6 +139,7 @@ static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **r
         (r = nm_spark_applications_new(&locals, state, &s.applications)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
         (r = nm_shuffle_index_cache_new(&s.index_cache)) < 0 ||
+        (r = nm_spark_memory_new(NM_SPARK_MEMORY_MAX, &s.memory)) < 0 ||
         (r = nm_spark_data_files_new(max_data_files(), &s.data_files)) < 0 ||
         (r = nm_spark_server_new(&s, &listen, &server, ret_message)) < 0)
         return r;

@@ -20,6 +20,7 @@ struct connection {
     unsigned slot;
     bool is_answering; /* an answer is being sent, or waits for its share */
     bool is_closing;   /* the last answer is being sent */
+    uint64_t taken_bytes; /* of service->memory */
     bool has_answered; /* since the time for the next frame has begun */
     struct nm_spark_cipher *cipher;
     struct nm_spark_account account;
@@ -46,6 +47,7 @@ void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
     nm_spark_sender_done(&c->sender);
     nm_spark_receiver_done(&c->receiver);
     nm_spark_cipher_free(c->cipher);
+    nm_spark_memory_give(service->memory, c->session.application.uid, c->session.application.id, c->taken_bytes);
     free(c);
     if (atomic_fetch_sub(&service->n_connections, 1) == 1)
         nm_spark_data_files_expire(service->data_files, UINT64_MAX);
@@ -67,6 +69,24 @@ static int belong(struct connection *c)
         return -EBUSY;
     }
     c->receiver.is_known = true;
+    return 0;
+}
+
+/* Takes the memory that the connection has now from that of its application, or gives it back. */
+static int account(struct connection *c)
+{
+    const struct nm_spark_application *app = &c->session.application;
+    const uint64_t bytes = c->session.streams.bytes + nm_spark_sender_memory(&c->sender);
+    int r;
+
+    if (bytes > c->taken_bytes) {
+        r = nm_spark_memory_take(c->service->memory, app->uid, app->id, bytes - c->taken_bytes);
+        if (r < 0)
+            return r;
+    } else {
+        nm_spark_memory_give(c->service->memory, app->uid, app->id, c->taken_bytes - bytes);
+    }
+    c->taken_bytes = bytes;
     return 0;
 }
 
@@ -93,6 +113,7 @@ static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec
 {
     const struct nm_spark_limits *limits = &c->service->limits;
     const unsigned n_streams = c->session.streams.n;
+    const size_t collected = c->sender.out.size;
     struct nm_spark_answer a = {.part.fd = -EBADF};
     int r = nm_spark_sender_pay(&c->sender, frame.size, now_usec);
 
@@ -102,10 +123,16 @@ static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec
     c->session.has_room = limits->chunks == 0 || atomic_load(&c->service->count.chunks) < limits->chunks;
     r = nm_spark_session_answer(&c->session, frame, &c->sender.out, &a);
     atomic_fetch_add(&c->service->count.streams, (uint_fast64_t)c->session.streams.n - n_streams);
+    if (r == 0 && (r = account(c)) < 0) {
+        nm_spark_part_close(&a.part);
+        nm_spark_cipher_free(a.cipher);
+    }
     if (r == -EBUSY)
         atomic_fetch_add(&c->service->count.refused, 1);
-    if (r < 0)
+    if (r < 0) {
+        c->sender.out.size = collected; /* the earlier answers are still sent */
         return r;
+    }
     atomic_fetch_add(&c->service->count.blocks_failed, a.has_failed);
     nm_spark_sender_begin(&c->sender, &a.part);
     c->is_closing = a.closes;
@@ -120,8 +147,13 @@ static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec
 static int answer_next(struct connection *c, uint64_t now_usec, struct nm_shuffle_wait *ret_wait)
 {
     struct nm_bytes frame = {};
-    int r = c->is_closing ? -ECONNRESET : nm_spark_receiver_frame(&c->receiver, &frame);
+    int r = nm_spark_sender_is_full(&c->sender) ? nm_spark_sender_flush(&c->sender, false) : 0;
 
+    *ret_wait = c->sender.wait;
+    if (r == 0)
+        r = c->is_closing ? -ECONNRESET : nm_spark_receiver_frame(&c->receiver, &frame);
+    else if (r > 0)
+        return r;
     if (r < 0)
         return r;
     if (r > 0) {
@@ -166,6 +198,7 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
     c->session.lookups.open_dirs = NULL;
     nm_spark_sender_own(&c->sender);
     nm_spark_sender_trim(&c->sender);
+    (void)account(c); /* the memory has not grown */
     return r;
 }
 
@@ -195,12 +228,13 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
     c->turns = (struct nm_shuffle_turns){.loop = s->loop, .idle.fd = STEAL_FD(fd)}; /* the slot owns it from here on */
     c->slot = slot;
     c->is_answering = c->is_closing = c->has_answered = false;
+    c->taken_bytes = 0;
     c->cipher = NULL;
     c->account = (struct nm_spark_account){pay_index, c};
     nm_spark_session_init(&c->session, s->applications, &s->auth);
     c->session.lookups = (struct nm_spark_lookup_state){NULL, s->data_files, s->index_cache, &c->account};
     nm_spark_sender_init(&c->sender, s, c->turns.idle.fd, c->session.application.id);
-    nm_spark_receiver_init(&c->receiver, s, c->turns.idle.fd);
+    nm_spark_receiver_init(&c->receiver, s, c->turns.idle.fd, &c->session.application);
     atomic_fetch_add(&s->count.connections, 1);
     atomic_fetch_add(&s->n_connections, 1);
     first = (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec};

@@ -16,6 +16,7 @@ libnm_spark_a_SOURCES = \
 	%D%/engine.c %D%/engine.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/local-dirs.c %D%/local-dirs.h \
+	%D%/memory.c %D%/memory.h \
 	%D%/message.c %D%/message.h \
 	%D%/number.c %D%/number.h \
 	%D%/primitive.c %D%/primitive.h \

@@ -26,10 +26,12 @@ static uint64_t frame_usec(const struct nm_spark_receiver *r)
     return NM_MIN(r->service->limits.timeout_usec ?: FRAME_USEC, FRAME_USEC);
 }
 
-void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd)
+void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd,
+                            const struct nm_spark_application *application)
 {
     r->service = service;
     r->fd = fd;
+    r->application = application;
     r->is_known = false;
     r->cipher = NULL;
     r->plain = (struct nm_writer){};
@@ -41,11 +43,30 @@ void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service
     r->large_room = 0;
 }
 
+/* A frame is received and answered before its connection gets an application. */
+static int take(struct nm_spark_receiver *r, uint64_t bytes)
+{
+    if (r->is_known)
+        return nm_spark_memory_take(r->service->memory, r->application->uid, r->application->id, bytes);
+    if (atomic_fetch_add(&r->service->received_bytes, bytes) + bytes <= NM_SPARK_RECEIVED_MAX)
+        return 0;
+    atomic_fetch_sub(&r->service->received_bytes, bytes);
+    return -ENOBUFS;
+}
+
+static void give(struct nm_spark_receiver *r, uint64_t bytes)
+{
+    if (r->is_known)
+        nm_spark_memory_give(r->service->memory, r->application->uid, r->application->id, bytes);
+    else
+        atomic_fetch_sub(&r->service->received_bytes, bytes);
+}
+
 static void release(struct nm_spark_receiver *r)
 {
     free(r->large);
     r->large = NULL;
-    atomic_fetch_sub(&r->service->received_bytes, r->large_room);
+    give(r, r->large_room);
     r->large_room = 0;
 }
 
@@ -142,16 +163,13 @@ static int grow(struct nm_spark_receiver *r)
 {
     const uint64_t room = NM_MIN(NM_MAX(2 * r->large_room, (uint64_t)LARGE_FIRST_BYTES), r->large_size);
     const uint64_t more = room - r->large_room;
-    const uint64_t most = r->is_known ? NM_SPARK_RECEIVED_MAX : NM_SPARK_RECEIVED_UNKNOWN_MAX;
     uint8_t *large;
 
-    if (atomic_fetch_add(&r->service->received_bytes, more) + more > most) {
-        atomic_fetch_sub(&r->service->received_bytes, more);
+    if (take(r, more) < 0)
         return -ENOBUFS;
-    }
     large = realloc(r->large, room);
     if (!large) {
-        atomic_fetch_sub(&r->service->received_bytes, more);
+        give(r, more);
         return -ENOMEM;
     }
     r->large = large;

@@ -11,6 +11,7 @@
 struct nm_spark_receiver {
     struct nm_spark_service *service;
     int fd;
+    const struct nm_spark_application *application; /* that pays for the memory of frames, if is_known */
     bool is_known;                     /* the connection belongs to an application */
     struct nm_spark_cipher *cipher;    /* NULL: what arrives is not encrypted */
     struct nm_writer plain;            /* decrypted bytes */
@@ -24,12 +25,14 @@ struct nm_spark_receiver {
     uint8_t in[NM_SPARK_RECEIVER_BYTES];
 };
 
-void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd);
+void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd,
+                            const struct nm_spark_application *application);
 void nm_spark_receiver_done(struct nm_spark_receiver *r);
 
 /* Receives the next frame, which is valid until nm_spark_receiver_next() is called. Returns 1, or 0 if more bytes must
- * arrive. Returns -EBADMSG if they are no frame, -EMSGSIZE if the frame is too large, -ENOBUFS if all connections
- * together receive too much, -ETIMEDOUT, -ECONNRESET if the client has closed, or another -errno. */
+ * arrive. Returns -EBADMSG if they are no frame, -EMSGSIZE if the frame is too large, -ENOBUFS if the application, or
+ * all connections without one, receive too much, -ETIMEDOUT, -ECONNRESET if the client has closed, or another
+ * -errno. */
 int nm_spark_receiver_frame(struct nm_spark_receiver *r, struct nm_bytes *ret);
 /* All bytes after the frame are encrypted. Call it before nm_spark_receiver_next(). The cipher must exist as long as
  * the receiver. */

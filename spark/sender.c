@@ -29,6 +29,8 @@
 /* Collected bytes that are sent, and the largest part that is copied to them. */
 #define OUT_BYTES (64u << 10)
 #define COPIED_MAX (16u << 10)
+/* Memory that a connection usually has: both writers may have doubled their memory for a short answer. */
+#define USUAL_BYTES (4u * OUT_BYTES)
 /* Pause before a new try to book. */
 #define BUSY_PAUSE_USEC (200 * NM_USEC_PER_MSEC)
 
@@ -141,6 +143,18 @@ static int send_all(struct nm_spark_sender *s, struct nm_writer *w, bool more)
     }
     w->size = s->sent = 0;
     return 0;
+}
+
+bool nm_spark_sender_is_full(const struct nm_spark_sender *s)
+{
+    return s->out.size >= OUT_BYTES || s->wire.size > 0;
+}
+
+uint64_t nm_spark_sender_memory(const struct nm_spark_sender *s)
+{
+    const uint64_t bytes = s->out.room + s->wire.room;
+
+    return bytes > USUAL_BYTES ? bytes : 0;
 }
 
 void nm_spark_sender_trim(struct nm_spark_sender *s)

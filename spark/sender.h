@@ -45,6 +45,10 @@ void nm_spark_sender_own(struct nm_spark_sender *s);
 /* Continues. Returns 0 if the whole part was sent or collected, NM_SHUFFLE_E_WAIT, NM_SHUFFLE_E_TURN if the other
  * connections should run first, or -errno. */
 int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec);
+/* Returns whether the collected bytes must be sent before another answer is made. */
+bool nm_spark_sender_is_full(const struct nm_spark_sender *s);
+/* Returns the memory of long answers: more than each connection may have. */
+uint64_t nm_spark_sender_memory(const struct nm_spark_sender *s);
 /* Sends the collected bytes. Returns 0, NM_SHUFFLE_E_WAIT or -errno. */
 int nm_spark_sender_flush(struct nm_spark_sender *s, bool more);
 /* Frees memory that is kept for further bytes. */

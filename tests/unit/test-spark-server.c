@@ -26,6 +26,7 @@
 #include "util/macros.h"
 
 #define PATIENCE_MSEC 20000
+#define MEMORY_BYTES (UINT64_C(1) << 20)
 #define LARGE_BYTES (UINT64_C(24) << 20) /* more than all buffers between server and client */
 
 static struct spark_fixture fixture;
@@ -49,6 +50,7 @@ static int set_up(void **state)
     assert_int_equal(nm_shuffle_connections_new(16, &service.connections), 0);
     assert_int_equal(nm_shuffle_index_cache_new(&service.index_cache), 0);
     assert_int_equal(nm_spark_data_files_new(16, &service.data_files), 0);
+    assert_int_equal(nm_spark_memory_new(MEMORY_BYTES, &service.memory), 0);
     assert_int_equal(nm_spark_server_new(&service, &listen_here, &server, NULL), 0);
     return 0;
 }
@@ -63,6 +65,7 @@ static int tear_down(void **state)
     service.applications = nm_spark_applications_free(service.applications);
     service.index_cache = nm_shuffle_index_cache_free(service.index_cache);
     service.data_files = nm_spark_data_files_free(service.data_files);
+    service.memory = nm_spark_memory_free(service.memory); /* aborts if memory was not given back */
     nm_writer_done(&message);
     assert_int_equal(open_descriptors(), n_open);
     spark_fixture_done(&fixture);
@@ -182,18 +185,25 @@ static bool has_closed(int fd)
     return receive(fd, &byte, 1) == 0;
 }
 
-/* Sends the message in `message` as request 9, and returns the reply's message. */
-static struct nm_bytes call(int fd)
+/* Sends the message in `message` as request 9. */
+static void send_call(int fd)
 {
     struct nm_writer content = {};
-    struct nm_bytes reply;
-    uint64_t size;
 
     nm_spark_put_i64(&content, 9);
     nm_spark_put_text(&content, (struct nm_bytes){message.data, message.size});
     send_frame(fd, 3, &content, NULL);
     nm_writer_done(&content);
     nm_writer_done(&message);
+}
+
+/* Does the same, and returns the reply's message. */
+static struct nm_bytes call(int fd)
+{
+    struct nm_bytes reply;
+    uint64_t size;
+
+    send_call(fd);
     assert_int_equal(receive(fd, received, 8), 8);
     size = nm_spark_frame_size(received);
     assert_true(size > 21 - 1 && size <= sizeof received);
@@ -214,13 +224,9 @@ static void register_executor(int fd)
     free(b);
 }
 
-/* Asks for n chunks: the blocks of map 0 for the reducers 0, 1, 2, 0 ... */
-static int64_t open_blocks(int fd, int32_t n)
+/* Makes a message that asks for n chunks: the blocks of map 0 for the reducers 0, 1, 2, 0 ... */
+static void put_open_blocks(int32_t n)
 {
-    struct nm_bytes reply;
-    int64_t stream = -1;
-    uint8_t code;
-
     nm_spark_put_u8(&message, 9);
     nm_spark_put_text(&message, nm_bytes_of(SPARK_APP));
     nm_spark_put_text(&message, nm_bytes_of("1"));
@@ -232,6 +238,16 @@ static int64_t open_blocks(int fd, int32_t n)
     for (int32_t i = 0; i < n; i++)
         nm_spark_put_i32(&message, i % 3);
     nm_spark_put_u8(&message, 0);
+}
+
+/* Asks for n chunks. Returns their stream. */
+static int64_t open_blocks(int fd, int32_t n)
+{
+    struct nm_bytes reply;
+    int64_t stream = -1;
+    uint8_t code;
+
+    put_open_blocks(n);
     reply = call(fd);
     assert_int_equal(nm_spark_take_u8(&reply, &code), 0);
     assert_int_equal(code, 3);
@@ -292,6 +308,16 @@ static bool all_have_ended(void)
         usleep(10000);
     }
     return false;
+}
+
+static void wait_for_count(atomic_uint_fast64_t *count, uint64_t value)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (atomic_load(count) != value) {
+        assert_true(nm_now_usec() < deadline_usec);
+        usleep(1000);
+    }
 }
 
 /* ---- conversations -------------------------------------------------------------------------- */
@@ -556,6 +582,68 @@ static void test_clients_that_do_not_read_block_no_others(void **state)
         nm_close(slow[i]);
 }
 
+/* Streams that are opened and not used take memory. An application may have three eighths of it. */
+static void test_open_streams_have_a_limit_for_the_application(void **state)
+{
+    enum { N = 20000 }; /* blocks, of 4 bytes each */
+    int fds[4];         /* the request of the last stream would fit, but not its list, too */
+    const size_t n = NM_ARRAY_SIZE(fds);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        fds[i] = dial();
+        register_executor(fds[i]);
+    }
+    for (size_t i = 0; i < n - 1; i++)
+        (void)open_blocks(fds[i], N);
+    put_open_blocks(N);
+    send_call(fds[n - 1]);
+    assert_true(has_closed(fds[n - 1]));
+    assert_int_equal(atomic_load(&service.count.refused), 1);
+    nm_close(fds[0]);
+    nm_close(fds[n - 1]);
+    fds[0] = dial();
+    wait_for_count(&service.count.streams, n - 2);
+    register_executor(fds[0]);
+    (void)open_blocks(fds[0], N); /* there is room again */
+    for (size_t i = 0; i < n - 1; i++)
+        nm_close(fds[i]);
+}
+
+/* A client that sends requests and doesn't read the answers is not read either. */
+static void test_answers_that_are_not_read_stop_the_client(void **state)
+{
+    struct nm_writer all = {};
+    int fd = dial();
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    size_t sent = 0;
+
+    (void)state;
+    nm_spark_applications_share(service.applications, 1000000);
+    register_executor(fd);
+    for (unsigned i = 0; i < 1000; i++) { /* requests of 67 bytes, with answers of 200 */
+        struct nm_writer content = {};
+
+        nm_spark_put_i64(&content, i);
+        nm_spark_put_i32(&content, 0);
+        nm_spark_put_u8(&content, 10);
+        nm_spark_put_text(&content, nm_bytes_of(SPARK_APP));
+        nm_spark_put_i32(&content, 1);
+        nm_spark_put_text(&content, nm_bytes_of("1"));
+        send_frame(fd, 3, &content, &all);
+        nm_writer_done(&content);
+    }
+    while (sent < LARGE_BYTES && poll(&p, 1, 1000) > 0) {
+        ssize_t n = send(fd, all.data + sent % all.size, all.size - sent % all.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        assert_true(n > 0);
+        sent += (size_t)n;
+    }
+    assert_true(sent < LARGE_BYTES);
+    nm_writer_done(&all);
+    nm_close(fd);
+}
+
 static void test_invalid_frames_end_the_connection(void **state)
 {
     static const char *const all[] = {
@@ -604,16 +692,6 @@ static void test_one_host_has_a_part_of_the_connections(void **state)
     register_executor(fds[0]);
     for (size_t i = 0; i < NM_ARRAY_SIZE(fds); i++)
         nm_close(fds[i]);
-}
-
-static void wait_for_count(atomic_uint_fast64_t *count, uint64_t value)
-{
-    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
-
-    while (atomic_load(count) != value) {
-        assert_true(nm_now_usec() < deadline_usec);
-        usleep(1000);
-    }
 }
 
 /* Closing is what makes a client try again (spark.shuffle.maxChunksBeingTransferred). */
@@ -703,6 +781,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_file_that_becomes_shorter_ends_the_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_client_that_vanishes_leaves_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clients_that_do_not_read_block_no_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_open_streams_have_a_limit_for_the_application, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_answers_that_are_not_read_stop_the_client, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_frames_end_the_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uploads_are_discarded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_host_has_a_part_of_the_connections, set_up, tear_down),
