@@ -267,7 +267,7 @@ test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
 test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile
 test_spark_sender_wraps = clock_gettime
-test_spark_server_wraps = pread pread64 send syscall
+test_spark_server_wraps = pread pread64 send sendfile sendfile64 syscall
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
 

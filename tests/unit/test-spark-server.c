@@ -75,7 +75,7 @@ static int tear_down(void **state)
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 /* Calls of the server and the client together. */
-static atomic_uint n_opened, n_read, n_sent;
+static atomic_uint n_opened, n_read, n_sent, n_sent_files;
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d);
@@ -107,6 +107,22 @@ ssize_t __wrap_send(int fd, const void *from, size_t size, int flags)
 {
     n_sent++;
     return __real_send(fd, from, size, flags);
+}
+
+ssize_t __real_sendfile(int to, int from, off_t *at, size_t size);
+ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t size);
+ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t size)
+{
+    n_sent_files++;
+    return __real_sendfile(to, from, at, size);
+}
+
+ssize_t __real_sendfile64(int to, int from, off64_t *at, size_t size);
+ssize_t __wrap_sendfile64(int to, int from, off64_t *at, size_t size);
+ssize_t __wrap_sendfile64(int to, int from, off64_t *at, size_t size)
+{
+    n_sent_files++;
+    return __real_sendfile64(to, from, at, size);
 }
 
 /* ---- the client ----------------------------------------------------------------------------- */
@@ -495,10 +511,13 @@ static void test_a_large_block_is_sent(void **state)
     assert_non_null(block);
     make_large(LARGE_BYTES);
     register_executor(fd);
+    n_read = n_sent_files = 0;
     request_chunks(fd, open_blocks(fd, 1), 0, 1);
     (void)receive_frame(fd, 1, 12);
     assert_int_equal(nm_spark_frame_size(received), 21 + LARGE_BYTES);
     assert_int_equal(receive(fd, block, size), size);
+    assert_true(n_sent_files > 0);
+    assert_true(n_read < 5); /* the block's bytes are not copied */
     assert_memory_equal(block, "firstthe third", 14);
     assert_int_equal(block[size - 1], 0);
     register_executor(fd); /* the connection is still in order */

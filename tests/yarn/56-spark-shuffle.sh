@@ -80,6 +80,8 @@ without_authentication() {
     check 'nmctl status counts the blocks' wait_until 30 has_shown_blocks
     curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
     like 'the metrics have the restart' "$(grep "^nm_aux_service_restarts_total{service=\"$service\"}" "$dir/metrics")" ' 1$'
+    is 'the metrics have the executors, the open streams and the slow readers' \
+        "$(grep -cE "^nm_spark_shuffle_(executors|streams|slow_readers_total)\{service=\"$service\"\} [0-9]" "$dir/metrics")" 3
     check 'the queries of services in the dashboard use existing metrics' \
         "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" nm_aux_service
     need 'a job with push-based shuffle shuffles its data' begin push "$over_the_network" spark.shuffle.push.enabled=true \
