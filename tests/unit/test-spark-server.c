@@ -406,7 +406,8 @@ static void book(uint64_t work_usec, uint64_t *ret_wait_usec)
                                                   ret_wait_usec), 0);
 }
 
-/* An application that has used its burst gets its share of a CPU, by the price of a block. The real cost is less. */
+/* An application that has used its burst gets its share of a CPU, by the price of a block. The real cost is about half
+ * of it, but a build for coverage takes twice as long. */
 static void test_small_blocks_stay_within_the_share(void **state)
 {
     enum { N = 9000 };
@@ -427,8 +428,8 @@ static void test_small_blocks_stay_within_the_share(void **state)
     passed_usec = nm_now_usec() - begun_usec;
     cpu_usec = servers_cpu_usec() - cpu_usec;
     assert_true(passed_usec >= (N - 1) * price_usec * 100 / NM_SHUFFLE_SHARE_PERCENT);
-#ifndef __SANITIZE_ADDRESS__ /* a sanitizer multiplies the CPU time of a block */
-    assert_true(cpu_usec < passed_usec * NM_SHUFFLE_SHARE_PERCENT / 100);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they multiply the CPU time of a block */
+    assert_true(cpu_usec < passed_usec * 2 * NM_SHUFFLE_SHARE_PERCENT / 100);
 #endif
     nm_close(fd);
 }
