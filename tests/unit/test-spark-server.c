@@ -85,45 +85,20 @@ long __wrap_syscall(long number, long a, long b, long c, long d)
     return __real_syscall(number, a, b, c, d);
 }
 
-ssize_t __real_pread(int fd, void *to, size_t size, off_t at);
-ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at);
-ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
-{
-    n_read++;
-    return __real_pread(fd, to, size, at);
-}
+#define COUNTED(name, counter, parameters, arguments) \
+    ssize_t __real_##name parameters;                 \
+    ssize_t __wrap_##name parameters;                 \
+    ssize_t __wrap_##name parameters                  \
+    {                                                 \
+        counter++;                                    \
+        return __real_##name arguments;               \
+    }
 
-ssize_t __real_pread64(int fd, void *to, size_t size, off64_t at);
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t at);
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t at)
-{
-    n_read++;
-    return __real_pread64(fd, to, size, at);
-}
-
-ssize_t __real_send(int fd, const void *from, size_t size, int flags);
-ssize_t __wrap_send(int fd, const void *from, size_t size, int flags);
-ssize_t __wrap_send(int fd, const void *from, size_t size, int flags)
-{
-    n_sent++;
-    return __real_send(fd, from, size, flags);
-}
-
-ssize_t __real_sendfile(int to, int from, off_t *at, size_t size);
-ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t size);
-ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t size)
-{
-    n_sent_files++;
-    return __real_sendfile(to, from, at, size);
-}
-
-ssize_t __real_sendfile64(int to, int from, off64_t *at, size_t size);
-ssize_t __wrap_sendfile64(int to, int from, off64_t *at, size_t size);
-ssize_t __wrap_sendfile64(int to, int from, off64_t *at, size_t size)
-{
-    n_sent_files++;
-    return __real_sendfile64(to, from, at, size);
-}
+COUNTED(pread, n_read, (int fd, void *to, size_t size, off_t at), (fd, to, size, at))
+COUNTED(pread64, n_read, (int fd, void *to, size_t size, off64_t at), (fd, to, size, at))
+COUNTED(send, n_sent, (int fd, const void *from, size_t size, int flags), (fd, from, size, flags))
+COUNTED(sendfile, n_sent_files, (int to, int from, off_t *at, size_t size), (to, from, at, size))
+COUNTED(sendfile64, n_sent_files, (int to, int from, off64_t *at, size_t size), (to, from, at, size))
 
 /* ---- the client ----------------------------------------------------------------------------- */
 

@@ -311,7 +311,8 @@ static void test_properties_without_effect_are_named(void **state)
     static const char *const parts[] = {
         "no effect, because nm-spark-shuffle has its own threads",
         "/spark-shuffle-site.xml), spark.shuffle.io.serverThreads (", "spark.shuffle.io.sendBuffer (",
-        "no effect, because nm-spark-shuffle always stores", "no effect, because nm-spark-shuffle keeps no indexes",
+        "no effect, because nm-spark-shuffle always stores",
+        "no effect, because nm-spark-shuffle keeps at most 16 MiB of indexes in its memory: ",
         "no effect, because messages about nm-spark-shuffle are in the log of nmd: "
         "spark.yarn.shuffle.service.logs.namespace",
         "no effect, because nm-spark-shuffle doesn't merge blocks: spark.shuffle.push.server.mergedIndexCacheSize",
