@@ -24,20 +24,17 @@ struct nm_drift_note {
 };
 
 #define NM_RESTART_KEYS_SIZE 400
+/* Size of the members that nm_manager_get_summary() sets. */
+#define NM_STATUS_SUMMARY_SIZE offsetof(struct nm_status, host)
 struct nm_status {
-    char host[256];
     enum nm_node_state state;
     bool drained;                       /* draining and without containers */
     bool drain_until_restart;
-    char restart_keys[NM_RESTART_KEYS_SIZE]; /* keys that were reloaded but need a restart: "[section] key, ...", or
-                                                "" */
     uint64_t drain_deadline_realtime_usec; /* 0: no deadline */
     uint64_t removable_since_realtime_usec; /* time since which the node is removable; 0 if the node is not removable */
     bool healthy;
     char health_reason[200];            /* "" when healthy */
     const struct nm_cgroup_backend *backend;
-    char notes[16][256];                /* one sentence for each missing kernel feature */
-    unsigned n_notes;
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli;
     struct nm_resources offered;        /* the part of the capacity in which containers are started; an upstream may
@@ -55,8 +52,6 @@ struct nm_status {
     struct nm_policy_settings settings;
     uint64_t sample_age_usec, sample_period_usec, sample_cost_usec;
     struct nm_node_sample node;
-    struct nm_link_sample links[NM_LINKS_MAX];
-    unsigned n_links;
     uint32_t guaranteed_running, opportunistic_running, paused, queued, completed;
     uint32_t preparing; /* number of containers that are NEW or LOCALIZING */
     uint32_t kept_results; /* ended containers whose owners have not acknowledged the result yet */
@@ -67,18 +62,28 @@ struct nm_status {
     uint64_t breaker_until_usec;
     uint64_t surge_margin_until_usec; /* end of the surge margin; 0 if there is no margin; same clock as
                                          breaker_until_usec */
+    uint64_t started_realtime_usec;
+
+    /* The members from here on are large. nm_manager_get_summary() leaves them unchanged. */
+    char host[256];
+    char restart_keys[NM_RESTART_KEYS_SIZE]; /* keys that were reloaded but need a restart: "[section] key, ...", or
+                                                "" */
+    char notes[16][256];                /* one sentence for each missing kernel feature */
+    unsigned n_notes;
+    struct nm_link_sample links[NM_LINKS_MAX];
+    unsigned n_links;
     char over_beta[400]; /* a sentence: why nmd takes no memory back although memory is over its threshold; "" if nmd
                             takes memory back, or if memory is not over its threshold */
     struct nm_counters counters;
     struct nm_histogram reaction_pause, reaction_kill; /* time from cause to effect */
-    uint64_t started_realtime_usec;
     uint64_t own_rss_bytes, own_cpu_usec;
     struct nm_upstream upstream;
 };
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 /* Fills in only the members that nmd has in memory: the state and the health of the node, its sizes and settings, its
- * use, the numbers of containers, the newest sample of the node, and when nmd was started. The other members are 0. */
+ * use, the numbers of containers, the newest sample of the node, and when nmd was started. The other members before
+ * `host` are 0, and the members from `host` on are unchanged. */
 void nm_manager_get_summary(struct nm_manager *m, struct nm_status *ret);
 
 /* Selects a part of a list, in the order of arrival. */

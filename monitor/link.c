@@ -32,6 +32,7 @@
 #define BUF_SIZE ((size_t)32 << 10)
 /* Reading the speed takes the kernel's global network lock and may query the hardware. */
 #define SPEED_MAX_AGE_USEC (60 * NM_USEC_PER_SEC)
+#define UPLINKS_MAX_AGE_USEC (60 * NM_USEC_PER_SEC) /* while uplinks are kept */
 
 struct link {
     int ifindex; /* 0: this entry is free */
@@ -47,6 +48,8 @@ struct nm_link_sampler {
     struct link links[NM_LINKS_MAX];
     int uplink[2 * NM_ROUTE_LINKS_MAX];
     unsigned n_uplinks;
+    uint64_t uplinks_usec; /* when the uplinks were found */
+    bool keeps_uplinks;
     char *buf;
 };
 
@@ -236,8 +239,17 @@ static void lookup_route(struct nm_link_sampler *s, unsigned char family, const 
     (void)request(s, &req.nlh, on_route, NULL);
 }
 
-static void find_uplinks(struct nm_link_sampler *s)
+void nm_link_sampler_keep_uplinks(struct nm_link_sampler *s, bool keep)
 {
+    s->keeps_uplinks = keep;
+}
+
+static void find_uplinks(struct nm_link_sampler *s, uint64_t now_usec)
+{
+    if (s->keeps_uplinks && s->n_uplinks > 0 && now_usec >= s->uplinks_usec &&
+        now_usec - s->uplinks_usec < UPLINKS_MAX_AGE_USEC)
+        return;
+    s->uplinks_usec = now_usec;
     s->n_uplinks = 0;
     lookup_route(s, AF_INET, "203.0.113.1", sizeof(struct in_addr));
     lookup_route(s, AF_INET6, "2001:db8::1", sizeof(struct in6_addr));
@@ -376,7 +388,7 @@ int nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec,
     assert(links && ret_n);
     for (size_t i = 0; i < NM_ARRAY_SIZE(s->links); i++)
         s->links[i].fresh = false;
-    find_uplinks(s);
+    find_uplinks(s, now_usec);
     r = dump_links(s, &d);
     if (r < 0)
         return r;

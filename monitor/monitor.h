@@ -124,6 +124,8 @@ struct nm_link_sampler;
 int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler **ret);
 struct nm_link_sampler *nm_link_sampler_free(struct nm_link_sampler *s);
 NM_DEFINE_CLEANUP(struct nm_link_sampler *, nm_link_sampler_free)
+/* keep: the next samples look for the uplinks only once per minute. */
+void nm_link_sampler_keep_uplinks(struct nm_link_sampler *s, bool keep);
 /* Fills in up to NM_LINKS_MAX links, without loopback. */
 int nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec, struct nm_link_sample links[NM_LINKS_MAX],
                            unsigned *ret_n);

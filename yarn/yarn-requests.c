@@ -30,15 +30,23 @@ static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exceptio
     return true;
 }
 
-/* Applies the ResourceManager's limit for the length of the queue. */
-static void limit_queue(struct nm_yarn *y)
+static uint32_t n_opportunistic_running(const struct nm_yarn *y)
 {
     struct nm_status s;
 
     nm_manager_get_summary(y->manager, &s);
+    return s.opportunistic_running;
+}
+
+/* Applies the ResourceManager's limit for the length of the queue. Only a limit of the wait depends on the number of
+ * running containers. */
+static void limit_queue(struct nm_yarn *y)
+{
+    uint32_t running = y->state.queue_max_wait_msec >= 0 ? n_opportunistic_running(y) : 0;
+
     nm_manager_set_queue_limit(y->manager, NM_YARN_OWNER,
                                nm_yarn_heartbeat_queue_limit(&y->memory, y->state.queue_max_length,
-                                                             y->state.queue_max_wait_msec, s.opportunistic_running));
+                                                             y->state.queue_max_wait_msec, running));
 }
 
 /* Resets the state after a registration. Some ResourceManagers ignore the health in a registration. A ResourceManager
@@ -63,7 +71,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
     start_heartbeats(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_labels_registered(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_step_take(
-        y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_jitter()));
+        y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_jitter(y)));
 }
 
 static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
@@ -105,7 +113,7 @@ static void on_heartbeat(void *userdata, int error, const ProtobufCMessage *answ
     y->heartbeat_usec = now;
     y->shown.heartbeats++;
     y->shown.last_heartbeat_realtime_usec = nm_realtime_usec();
-    step = nm_yarn_state_answered(&y->state, r, nm_yarn_jitter());
+    step = nm_yarn_state_answered(&y->state, r, nm_yarn_jitter(y));
     nm_yarn_services_save(y->services); /* before containers with used tokens are removed */
     apply_answer(y, r);
     nm_yarn_step_take(y, step);

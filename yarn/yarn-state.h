@@ -77,6 +77,7 @@ struct nm_yarn {
     int32_t web_port;
     int web_fd; /* listening socket of the web pages until nm_yarn_take_web() is called; -EBADF: not open, or taken */
     uint8_t client_id[16];
+    uint32_t random; /* state of nm_yarn_jitter() */
     unsigned attempts; /* number of connection attempts; selects the address to try next */
     unsigned tracker;  /* number of changes to another ResourceManager; selects the ResourceManager to try next */
     bool leaves_rm;    /* the next step is for the next ResourceManager */
@@ -202,7 +203,7 @@ void nm_yarn_aux_services_write_metrics(const struct nm_yarn *y, const struct nm
 
 /* ---- yarn-steps.c ---- */
 /* Returns a random number. It varies waiting times, so that the nodes of a cluster don't act at the same time. */
-uint32_t nm_yarn_jitter(void);
+uint32_t nm_yarn_jitter(struct nm_yarn *y);
 void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step);
 /* Handles a failed step. why: the exception from the ResourceManager, or NULL if there is none. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why);

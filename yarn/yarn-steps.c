@@ -4,16 +4,16 @@
 
 #include "yarn/yarn-state.h"
 
-#include <sys/random.h>
-
 #include "util/clock.h"
 
-uint32_t nm_yarn_jitter(void)
+/* Marsaglia's xorshift. Each heartbeat needs a number, so it makes no system call. */
+uint32_t nm_yarn_jitter(struct nm_yarn *y)
 {
-    uint32_t v = 0;
-
-    (void)!getrandom(&v, sizeof v, GRND_NONBLOCK);
-    return v;
+    y->random = y->random ?: 1;
+    y->random ^= y->random << 13;
+    y->random ^= y->random >> 17;
+    y->random ^= y->random << 5;
+    return y->random;
 }
 
 static void set_timer(struct nm_yarn *y, uint64_t after_usec)
@@ -111,7 +111,7 @@ void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception
     if (y->on_unregistered)
         return;
     y->shown.failures++;
-    step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_jitter());
+    step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_jitter(y));
     step.reconnect |= y->settings->ha;
     nm_yarn_step_take(y, step);
     y->leaves_rm = true; /* until the next step, the status shows the ResourceManager that has failed */

@@ -207,6 +207,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     y->state.n_rms = (unsigned)p->settings->n_trackers;
     if (getrandom(y->client_id, sizeof y->client_id, 0) != sizeof y->client_id)
         return -EIO;
+    (void)memcpy(&y->random, y->client_id, sizeof y->random);
     r = sd_event_add_time_relative(p->event, &y->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC,
                                    nm_yarn_connect_on_due, y);
     if (r >= 0)

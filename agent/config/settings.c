@@ -106,11 +106,10 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, bool shrink
     uint64_t reserve = reserve_of(c, total, shrink);
     char a[32], b[32], t[32];
 
-    nm_format_size(total, t, sizeof t);
     if (reserve >= total)
         return nm_fail(ret_message, -ERANGE,
                        "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
-                       nm_format_size(reserve, a, sizeof a), t);
+                       nm_format_size(reserve, a, sizeof a), nm_format_size(total, t, sizeof t));
     if (c->memory_bytes == 0) {
         *ret_capacity = total - reserve;
         return 0;
@@ -121,11 +120,12 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, bool shrink
     }
     if (c->memory_bytes > total)
         return nm_fail(ret_message, -ERANGE, "[node] memory = %s: larger than this node's %s",
-                       nm_format_size(c->memory_bytes, a, sizeof a), t);
+                       nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(total, t, sizeof t));
     if (!auto_reserve && c->memory_bytes > total - reserve)
         return nm_fail(ret_message, -ERANGE,
                        "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
-                       nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
+                       nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b),
+                       nm_format_size(total, t, sizeof t));
     *ret_capacity = c->memory_bytes;
     return 0;
 }

@@ -221,8 +221,9 @@ static uint16_t permille(double percent)
 static void keep_history(struct nm_manager *m)
 {
     struct nm_history_point p = {.at_usec = m->sampled.at_usec, .realtime_usec = nm_realtime_usec()};
-    struct nm_status s = {0};
+    struct nm_status s;
 
+    memset(&s, 0, NM_STATUS_SUMMARY_SIZE);
     nm_usage_fill(m, &s);
     p.use[NM_HISTORY_USED_BY_GUARANTEED] = history_use(&s.used_by[NM_GUARANTEED]);
     p.use[NM_HISTORY_USED_BY_OPPORTUNISTIC] = history_use(&s.used_by[NM_OPPORTUNISTIC]);
@@ -262,6 +263,12 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     bool starts_were_queued;
 
+    /* Without containers there is no action, and seldom a write, so a transaction is not worth its cost. */
+    if (m->live.n == 0 && m->journal.error == 0) {
+        record_queue_reasons(m, v);
+        nm_durable_save(m);
+        return;
+    }
     (void)nm_store_begin(m->store);
     for (size_t i = 0; i < v->n_actions; i++)
         act(v->actions[i].target->owner, &v->actions[i], v);

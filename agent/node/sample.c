@@ -263,7 +263,11 @@ static void sample_links(struct nm_manager *m, uint64_t now)
     struct nm_sampled *to = &m->sampled;
 
     to->uplink_utilization = 0;
-    if (!m->sampling->links || nm_link_sampler_sample(m->sampling->links, now, to->links, &to->n_links) < 0)
+    if (!m->sampling->links)
+        return;
+    /* A node without containers looks for its uplinks less often, unless the next admission depends on them. */
+    nm_link_sampler_keep_uplinks(m->sampling->links, m->live.n == 0 && m->settings.uplink_threshold <= 0);
+    if (nm_link_sampler_sample(m->sampling->links, now, to->links, &to->n_links) < 0)
         return;
     for (unsigned i = 0; i < to->n_links; i++)
         if (to->links[i].uplink)

@@ -220,7 +220,8 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
 
     assert(owner && *owner && strlen(owner) < sizeof m->owners.limited);
     assert(!m->owners.limited[0] || nm_streq(m->owners.limited, owner));
-    (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
+    if (!m->owners.limited[0])
+        (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
     m->owners.queue_limit = limit;
     for (size_t i = 0; i < m->live.n; i++) {
         struct nm_policy_container *v = m->live.views[i];

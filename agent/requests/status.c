@@ -176,7 +176,7 @@ void nm_manager_get_summary(struct nm_manager *m, struct nm_status *ret)
     const char *reason = "";
 
     assert(ret);
-    *ret = (struct nm_status){0};
+    memset(ret, 0, NM_STATUS_SUMMARY_SIZE);
     ret->state = m->drain.is_on         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
@@ -221,6 +221,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 {
     uint64_t now = nm_now_usec();
 
+    *ret = (struct nm_status){0};
     nm_manager_get_summary(m, ret);
     if (gethostname(ret->host, sizeof ret->host - 1) < 0)
         ret->host[0] = '\0';

@@ -47,6 +47,7 @@ struct nm_hadoop_client {
     struct nm_sasl_client *sasl;
     struct call *calls, **calls_end; /* calls in progress, oldest first */
     uint64_t connect_due_usec, spoke_usec;
+    uint64_t armed_usec; /* when the timer fires; UINT64_MAX: the timer is off */
     struct nm_exception why; /* the server's reason if it refused the client; may be empty */
     bool refused;
     unsigned depth; /* number of owner's callbacks that are running */
@@ -75,14 +76,15 @@ static uint64_t next_due(const struct nm_hadoop_client *c)
     return due;
 }
 
+/* Arms the timer, unless it fires earlier anyway: on_timer() then arms it again. So a client with a short call per second
+ * doesn't change its timer with each call and each answer. */
 static void rearm(struct nm_hadoop_client *c)
 {
     uint64_t due = c->phase == CLOSED ? UINT64_MAX : next_due(c);
 
-    if (due == UINT64_MAX) {
-        (void)sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
+    if (due >= c->armed_usec)
         return;
-    }
+    c->armed_usec = due;
     (void)sd_event_source_set_time(c->timer, due);
     (void)sd_event_source_set_enabled(c->timer, SD_EVENT_ONESHOT);
 }
@@ -148,7 +150,8 @@ static void close_connection(struct nm_hadoop_client *c, int error, const struct
     c->connecting = sd_event_source_disable_unref(c->connecting);
     c->fd = nm_close(c->fd);
     nm_wire_done(&c->wire);
-    rearm(c);
+    (void)sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
+    c->armed_usec = UINT64_MAX;
     if (error == 0 && c->calls)
         error = -ECONNRESET;
     c->depth++;
@@ -507,6 +510,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     uint64_t now = nm_now_usec();
 
     (void)source, (void)usec;
+    c->armed_usec = UINT64_MAX;
     c->depth++;
     if (c->early_error < 0)
         close_connection(c, c->early_error, NULL);
@@ -563,6 +567,7 @@ int nm_hadoop_client_new(sd_event *event, const struct nm_hadoop_client_options 
     if (!c)
         return -ENOMEM;
     c->fd = -EBADF;
+    c->armed_usec = UINT64_MAX;
     c->calls_end = &c->calls;
     c->event = sd_event_ref(event);
     r = copy_options(c, options);

@@ -64,25 +64,27 @@ static uint8_t *put_length(uint8_t *to, size_t length)
     return to;
 }
 
-/* Packs a message. Computes its size again, because protobuf-c doesn't store it. */
-static uint8_t *put_message(uint8_t *to, const ProtobufCMessage *m)
+/* Computes the size of each message once, because protobuf-c doesn't store it. Returns the size of the packet. */
+static size_t measure(const ProtobufCMessage *const *messages, size_t sizes[])
 {
-    to = put_length(to, protobuf_c_message_get_packed_size(m));
-    return to + protobuf_c_message_pack(m, to);
+    size_t sum = 0;
+
+    for (unsigned i = 0; messages[i]; i++) {
+        assert(i < NM_PACKET_MESSAGES_MAX);
+        sizes[i] = protobuf_c_message_get_packed_size(messages[i]);
+        sum += length_size(sizes[i]) + sizes[i];
+    }
+    return sum;
 }
 
 int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_bytes *last,
                     struct nm_packet_frame **ret)
 {
     struct nm_packet_frame *f;
+    size_t sizes[NM_PACKET_MESSAGES_MAX], size = measure(messages, sizes);
     uint32_t head;
-    size_t size = 0;
     uint8_t *to;
 
-    for (const ProtobufCMessage *const *m = messages; *m; m++) {
-        size_t n = protobuf_c_message_get_packed_size(*m);
-        size += length_size(n) + n;
-    }
     if (last)
         size += length_size(last->size) + last->size;
     if (size > INT32_MAX)
@@ -93,8 +95,10 @@ int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_byt
     *f = (struct nm_packet_frame){.size = sizeof head + size};
     head = htobe32((uint32_t)size);
     to = mempcpy(f->data, &head, sizeof head);
-    for (const ProtobufCMessage *const *m = messages; *m; m++)
-        to = put_message(to, *m);
+    for (unsigned i = 0; messages[i]; i++) {
+        to = put_length(to, sizes[i]);
+        to += protobuf_c_message_pack(messages[i], to);
+    }
     if (last) {
         to = put_length(to, last->size);
         if (last->size > 0)

@@ -153,6 +153,29 @@ static void test_the_link_of_the_default_route_is_the_uplink(void **state)
     assert_false(got.links[1].uplink);
 }
 
+/* A sampler that keeps the uplinks asks for them again after a minute, or at once when it no longer keeps them. */
+static void test_kept_uplinks_are_looked_up_once_per_minute(void **state)
+{
+    static const struct {
+        unsigned at_sec;
+        bool keeps, has_routes, is_uplink;
+    } steps[] = {{1, true, false, false}, {2, true, true, true},   {3, true, false, true},  {61, true, false, true},
+                 {62, true, false, false}, {63, true, true, true}, {64, false, false, false}};
+    _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = new_sampler();
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(steps); i++) {
+        struct sampled got;
+
+        nm_link_sampler_keep_uplinks(s, steps[i].keeps);
+        fake_netlink.has_routes = steps[i].has_routes;
+        got = sample_at(s, steps[i].at_sec);
+        assert_sampled(&got, 2);
+        if (got.links[0].uplink != steps[i].is_uplink)
+            fail_msg("second %u: the uplink is not as expected", steps[i].at_sec);
+    }
+}
+
 static void test_an_invalid_answer_leaves_the_figures_unchanged(void **state)
 {
     static const struct {
@@ -284,6 +307,7 @@ int main(void)
         link_test(test_each_failed_allocation_is_an_error),
         link_test(test_messages_that_do_not_belong_to_the_answer_are_skipped),
         link_test(test_the_link_of_the_default_route_is_the_uplink),
+        link_test(test_kept_uplinks_are_looked_up_once_per_minute),
         link_test(test_an_invalid_answer_leaves_the_figures_unchanged),
         link_test(test_after_a_failed_sample_rates_are_computed_from_the_last_good_sample),
         link_test(test_a_link_that_returns_is_sampled_as_a_new_link),
