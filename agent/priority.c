@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "cgroup/procs.h"
 #include "util/autogroup.h"
@@ -21,6 +22,10 @@
  * the container ends. Visiting a thread takes a microsecond, visiting a process about 40 microseconds. */
 #define THREADS_MAX 4096u
 #define PASS_THREADS_MAX 32768u
+
+/* The niceness of processes that are about to be killed, and of their autogroup. It is nmd's own niceness. */
+#define DYING_NICE (-10)
+#define BACKGROUND_NICE 19
 
 static int set_oom_score_adj(pid_t pid, int value)
 {
@@ -34,8 +39,9 @@ static int set_oom_score_adj(pid_t pid, int value)
 
 /* Sets the scheduling class of each thread, since the class does not belong to the process. *n_threads: the number of
  * threads that may still be visited. */
-static int schedule(pid_t pid, bool background, unsigned *n_threads)
+static int schedule(pid_t pid, const struct nm_priority *p, unsigned *n_threads)
 {
+    const int nice = p->dying ? DYING_NICE : p->background ? BACKGROUND_NICE : 0;
     const struct sched_param zero = {0};
     _cleanup_closedir_ DIR *d = NULL;
     char path[64];
@@ -48,11 +54,13 @@ static int schedule(pid_t pid, bool background, unsigned *n_threads)
     for (struct dirent *e; *n_threads > 0 && (e = readdir(d)); --*n_threads) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-        if (tid > 0 && sched_setscheduler(tid, background ? SCHED_IDLE : SCHED_OTHER, &zero) < 0)
+        if (tid > 0 && sched_setscheduler(tid, p->background ? SCHED_IDLE : SCHED_OTHER, &zero) < 0)
             r = -errno;
+        if (tid > 0 && p->dying)
+            (void)setpriority(PRIO_PROCESS, (id_t)tid, DYING_NICE);
     }
     /* NM_AUTOGROUP_E_OWN: a shim that was just forked sets the nice value of its session itself. */
-    (void)nm_autogroup_set_nice(pid, background ? 19 : 0);
+    (void)nm_autogroup_set_nice(pid, nice);
     return r;
 }
 
@@ -62,7 +70,7 @@ static int set(pid_t pid, const struct nm_priority *p, unsigned *n_threads)
 
     assert(pid > 0);
     if (p->schedule) {
-        int q = schedule(pid, p->background, n_threads);
+        int q = schedule(pid, p, n_threads);
 
         r = r < 0 ? r : q;
     }

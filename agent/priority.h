@@ -12,6 +12,7 @@ struct nm_priority {
     int oom_score_adj;
     bool schedule;   /* nmd sets the scheduling class, because the cgroups have no cpu controller */
     bool background; /* SCHED_IDLE and the lowest autogroup */
+    bool dying;      /* the processes are about to be killed: they get more CPU time, to free their memory */
 };
 
 /* Sets the priority of one process, before it starts others that inherit it. Returns 0 or -errno. */

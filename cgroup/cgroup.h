@@ -112,8 +112,9 @@ int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *r
 /* nm_cgroup_freeze() only requests the change; cgroup.events shows when it is complete. */
 int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* *ret: whether the last request was to freeze */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
-/* Removes CPU quota and idle class before a kill. Dying processes release their memory on their own CPU time, which
- * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
+/* Removes CPU quota and idle class and sets the highest CPU weight before a kill. Dying processes release their memory
+ * on their own CPU time, which takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for
+ * 350 MiB). */
 void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
 /* Sends SIGKILL to all processes, even if they are frozen. Without cgroup.kill it freezes the cgroup first, so that no
  * process can fork away, and kills each process through a pidfd. cgroup.events shows when all processes have ended. */

@@ -82,6 +82,7 @@ void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg)
 {
     (void)nm_attr_write(cg->dir_fd, "cpu.max", "max");
     (void)nm_attr_write(cg->dir_fd, "cpu.idle", "0");
+    (void)nm_attr_write(cg->dir_fd, "cpu.weight", "10000"); /* the kernel's maximum; cpu.idle must be 0 before */
 }
 
 int nm_cgroup_kill(const struct nm_cgroup *cg)

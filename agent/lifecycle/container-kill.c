@@ -28,6 +28,7 @@ static void lift_cpu_limits(struct nm_live_container *l)
         return;
     nm_cgroup_lift_cpu_limits(l->cg);
     p.background = false;
+    p.dying = true;
     if (p.schedule)
         nm_priority_set_all(&l->priority_pass, l->m->event, l->cg, l->c->shim_pid, &p);
 }

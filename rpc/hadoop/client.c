@@ -76,8 +76,8 @@ static uint64_t next_due(const struct nm_hadoop_client *c)
     return due;
 }
 
-/* Arms the timer, unless it fires earlier anyway: on_timer() then arms it again. So a client with a short call per second
- * doesn't change its timer with each call and each answer. */
+/* Arms the timer, unless it fires earlier anyway: on_timer() then arms it again. So a client with a short call per
+ * second doesn't change its timer with each call and each answer. */
 static void rearm(struct nm_hadoop_client *c)
 {
     uint64_t due = c->phase == CLOSED ? UINT64_MAX : next_due(c);

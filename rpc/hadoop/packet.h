@@ -33,8 +33,8 @@ struct nm_packet_frame {
 
 #define NM_PACKET_MESSAGES_MAX 4
 
-/* Builds a frame of up to NM_PACKET_MESSAGES_MAX messages. The array ends with NULL. last: an additional message that is
- * already packed and may be empty, or NULL. Returns -EMSGSIZE if the frame is too large. */
+/* Builds a frame of up to NM_PACKET_MESSAGES_MAX messages. The array ends with NULL. last: an additional
+ * message that is already packed and may be empty, or NULL. Returns -EMSGSIZE if the frame is too large. */
 int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_bytes *last,
                     struct nm_packet_frame **ret);
 

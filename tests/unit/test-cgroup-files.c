@@ -338,6 +338,7 @@ static void test_files_are_written_without_the_backend(void **state)
     nm_cgroup_lift_cpu_limits(w->cg);
     assert_file(w, "cpu.max", "max");
     assert_file(w, "cpu.idle", "0");
+    assert_file(w, "cpu.weight", "10000");
     fake_tree_write(&w->dir, SCOPE "memory.swap.max", "");
     assert_int_equal(nm_cgroup_set_swap_max(w->cg, 4096), 0);
     assert_file(w, "memory.swap.max", "4096");

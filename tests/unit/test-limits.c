@@ -10,11 +10,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/journal/containers.h"
 #include "agent/node/cgroups.h"
 #include "agent/manager/manager-internal.h"
+#include "agent/priority.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
@@ -63,6 +68,28 @@ static void test_the_cpu_limits_of_a_killed_container_remain_high(void **state)
     nm_cgroup_lift_cpu_limits(l->cg);
     squeeze(w, NM_NO_SQUEEZE);
     assert_file(l, "cpu.idle", "0");
+}
+
+/* A process that is about to be killed gets more CPU time than others, so that it frees its memory soon. */
+static void test_a_dying_process_gets_a_high_priority(void **state)
+{
+    const struct nm_priority p = {.schedule = true, .dying = true};
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(nm_priority_set(pid, &p), 0);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), -10);
+    assert_int_equal(sched_getscheduler(pid), SCHED_OTHER);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 /* ---- promises ---------------------------------------------------------------- */
@@ -198,6 +225,7 @@ static void test_a_change_before_the_command_starts_takes_effect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_dying_process_gets_a_high_priority),
         cmocka_unit_test_setup_teardown(test_a_paused_container_gets_the_new_quota, manager_fixture_set_up,
                                         manager_fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_the_cpu_limits_of_a_killed_container_remain_high, manager_fixture_set_up,
