@@ -83,6 +83,7 @@ static void run_housekeeping(struct nm_manager *m)
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     nm_durable_save(m);
+    nm_store_checkpoint(m->store);
     nm_end_check_all(m);
     nm_recovery_check_orphans(m);
     nm_cgroups_remove_leftovers(m);

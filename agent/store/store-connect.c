@@ -18,7 +18,10 @@
 /* A longer check is stopped; bad rows are then found when they are read. */
 #define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
 #define CHECK_STEP_OPS 100000
+/* Pages in the log from which nm_store_checkpoint() empties it, and from which the next commit does. A checkpoint syncs
+ * the files, which takes milliseconds, and the commit may be the one before a kill. */
 #define CHECKPOINT_FRAMES 500
+#define CHECKPOINT_FRAMES_MAX 4000
 #define BUSY_TIMEOUT_MSEC 2000 /* enough time for an earlier nmd to exit */
 
 /* A small cache suffices: after startup a write reads one or two pages. */
@@ -136,9 +139,19 @@ static int on_commit(void *userdata, sqlite3 *db, const char *schema, int n)
 
     (void)schema;
     nm_wal_mark_put(&s->mark, (uint32_t)n);
-    if (n >= CHECKPOINT_FRAMES)
+    s->checkpoint_due = n >= CHECKPOINT_FRAMES;
+    if (n >= CHECKPOINT_FRAMES_MAX)
         (void)sqlite3_wal_checkpoint(db, NULL);
     return SQLITE_OK;
+}
+
+void nm_store_checkpoint(struct nm_store *s)
+{
+    assert(s->depth == 0);
+    if (!s->checkpoint_due || !s->on_disk)
+        return;
+    s->checkpoint_due = false;
+    (void)sqlite3_wal_checkpoint(s->db, NULL);
 }
 
 int nm_store_connect(struct nm_store *s, const char *filename)

@@ -69,6 +69,7 @@ struct nm_store {
     char *path;
     char boot_id[64];
     struct nm_wal_mark mark;
+    bool checkpoint_due;          /* the log is long */
     bool has_file_rows;           /* the database in memory has all rows of the file */
     bool on_disk;                 /* false: kept in memory, until the file can be made */
     bool in_use;                  /* the rows were processed, and nmd now takes actions that the rows do not record */

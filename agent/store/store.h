@@ -111,3 +111,5 @@ bool nm_store_in_transaction(const struct nm_store *s);
 /* Writes items left from earlier failures. Returns 0, or the error that still prevents writing (-ENOSPC, -EIO). Returns
  * -EUCLEAN also if the file in use was renamed or removed, so that the next nmd would not find it. */
 int nm_store_flush(struct nm_store *s);
+/* Moves a long log into the database, which syncs both. Is called from time to time, outside of transactions. */
+void nm_store_checkpoint(struct nm_store *s);
