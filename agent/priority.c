@@ -23,8 +23,9 @@
 #define THREADS_MAX 4096u
 #define PASS_THREADS_MAX 32768u
 
-/* The niceness of processes that are about to be killed, and of their autogroup. It is nmd's own niceness. */
-#define DYING_NICE (-10)
+/* The niceness of processes that are about to be killed, and of their autogroup. They get three times the CPU time of
+ * others, but less than nmd, whose niceness is -10. */
+#define DYING_NICE (-5)
 #define BACKGROUND_NICE 19
 
 static int set_oom_score_adj(pid_t pid, int value)

@@ -86,7 +86,7 @@ static void test_a_dying_process_gets_a_high_priority(void **state)
         _exit(0);
     }
     assert_int_equal(nm_priority_set(pid, &p), 0);
-    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), -10);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), -5);
     assert_int_equal(sched_getscheduler(pid), SCHED_OTHER);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
