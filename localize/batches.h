@@ -88,8 +88,8 @@ bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm
 int nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
 
 /* Takes ownership of the batch and puts it into its queue. Removals join a batch of the same user and owner that is
- * still waiting, so that one worker does them all; such a batch ends only with all of them. An empty batch is dropped. -ENOMEM: the batch was dropped,
- * and its fetches have failed. */
+ * still waiting, so that one worker does them all; such a batch ends only with all of them. An empty batch is dropped.
+ * -ENOMEM: the batch was dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 /* Gives a slot to the next batch of each queue, and starts the worker of one batch that has a slot. If `begins`
  * hasn't been called for all resources of the batch by end_usec, later calls continue. Returns whether more work may
