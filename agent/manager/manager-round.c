@@ -20,9 +20,8 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-/* A pressure event within this time after a sample causes no new sample. It is twice the time of a sample if that is
- * longer. */
-#define FRESH_ENOUGH_USEC (4 * NM_USEC_PER_MSEC)
+/* A pressure event within this time after a sample causes no new sample. */
+#define FRESH_ENOUGH_USEC (20 * NM_USEC_PER_MSEC)
 
 struct nm_round_internal {
     sd_event_source *wake_timer;
@@ -372,13 +371,12 @@ int nm_round_add_wake_timer(struct nm_manager *m)
 
 void nm_round_run_requested(struct nm_manager *m)
 {
-    const uint64_t fresh_usec = NM_MAX(FRESH_ENOUGH_USEC, 2 * m->sampled.cost_usec);
     unsigned triggers = m->round.triggers;
 
     m->round.triggers = 0;
     if (triggers & 1U << NM_TRIGGER_EXTRA_SAMPLE)
         nm_round(m, NM_TRIGGER_EXTRA_SAMPLE);
-    else if (triggers & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= fresh_usec)
+    else if (triggers & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= FRESH_ENOUGH_USEC)
         nm_round(m, NM_TRIGGER_PRESSURE);
     else if (triggers & 1U << NM_TRIGGER_CHANGE)
         nm_round(m, NM_TRIGGER_CHANGE);

@@ -24,9 +24,6 @@
 /* A reading detects a CPU surge if the whole interval before it lies in the surge. So a surge leads to an action after
  * at most two readings plus CPU_CHECK_USEC. */
 #define GROWTH_PROBE_USEC (20 * NM_USEC_PER_MSEC)
-/* While memory grows towards the threshold, the next reading is due when it may cross it, but not earlier than this. A
- * reading takes some 20 us. */
-#define GROWTH_PROBE_MIN_USEC (5 * NM_USEC_PER_MSEC)
 #define FLUTTER_DIVISOR 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
 #define CPU_PROBE_USEC (15 * NM_USEC_PER_MSEC) /* CPU use over a shorter interval is not accurate */
 /* The time between the two samples of a CPU check. In 50 ms, /proc/stat counts enough ticks for an accurate value. A
@@ -42,9 +39,6 @@ struct nm_growth_probe {
     uint64_t at_usec, cpu_usec; /* the last reading's time, and the slice's CPU time then; 0 if unknown */
     unsigned slice;             /* the slice that cpu_usec belongs to */
     uint64_t in_use_bytes, in_use_millicores; /* use in the newest full sample */
-    /* The last reading of memory: its time, the two figures of note_growth(), the growth since the newest full sample,
-     * and the growth per second since the reading before. */
-    uint64_t read_usec, used_bytes, held_bytes, grown_bytes, grown_per_sec;
     /* Earliest time of the next CPU check after one that found no surge, and the pause before that time. */
     uint64_t next_check_usec, check_pause_usec;
     uint64_t event_usec; /* when the current stall or surge began; 0 if there is no stall or surge */
@@ -76,34 +70,16 @@ static uint64_t used_bytes(const struct nm_node_sample *n)
     return nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes);
 }
 
-static uint64_t growth(uint64_t used, uint64_t used_before, uint64_t held, uint64_t held_before)
-{
-    return NM_MAX(nm_sub_u64(used, used_before), nm_sub_u64(held, held_before));
-}
-
 /*
- * Notes how much memory has grown since the last sample, and how fast since the last reading. Growth is computed from
- * MemAvailable and from the memory held by processes, and the greater growth counts. The reason is that each CPU keeps
- * a list of freed pages, up to hundreds of MiB, which MemAvailable counts as used. A process that gets pages from such
- * a list grows without a change of MemAvailable.
+ * Returns whether growth since the last sample justifies a full sample. All growth of the node's use may come from the
+ * containers. Growth is computed from MemAvailable and from the memory held by processes, and the greater growth
+ * counts. The reason is that each CPU keeps a list of freed pages, up to hundreds of MiB, which MemAvailable counts as
+ * used. A process that gets pages from such a list grows without a change of MemAvailable.
  */
-static void note_growth(struct nm_manager *m, const struct nm_node_sample *now)
-{
-    struct nm_growth_probe *g = m->growth_probe;
-    uint64_t used = used_bytes(now), held = now->memory_held_bytes, passed = nm_sub_u64(now->at_usec, g->read_usec);
-
-    g->grown_bytes = growth(used, used_bytes(&m->sampled.node), held, m->sampled.node.memory_held_bytes);
-    g->grown_per_sec = passed > 0 ? growth(used, g->used_bytes, held, g->held_bytes) * NM_USEC_PER_SEC / passed : 0;
-    g->read_usec = now->at_usec;
-    g->used_bytes = used;
-    g->held_bytes = held;
-}
-
-/* Returns whether growth since the last sample justifies a full sample. All growth of the node's use may come from the
- * containers. */
 static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
 {
-    uint64_t grown = m->growth_probe->grown_bytes;
+    uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->sampled.node)),
+                            nm_sub_u64(now->memory_held_bytes, m->sampled.node.memory_held_bytes));
     enum nm_growth growth = nm_policy_classify_growth(&m->settings, m->growth_probe->in_use_bytes, grown);
 
     if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_DIVISOR)
@@ -175,31 +151,12 @@ void nm_growth_probe_check_cpu(struct nm_manager *m)
     (void)sd_event_source_set_enabled(m->growth_probe->check_timer, SD_EVENT_ONESHOT);
 }
 
-uint64_t nm_growth_probe_pause_usec(uint64_t room_bytes, uint64_t grown_per_sec, uint64_t sample_cost_usec)
-{
-    const uint64_t least = NM_MAX(GROWTH_PROBE_MIN_USEC, 2 * sample_cost_usec);
-    uint64_t pause = GROWTH_PROBE_USEC;
-
-    if (room_bytes > 0 && grown_per_sec > 0)
-        pause = (uint64_t)((double)room_bytes / (double)grown_per_sec * NM_USEC_PER_SEC);
-    return NM_MIN(NM_MAX(pause, least), GROWTH_PROBE_USEC);
-}
-
-static uint64_t pause_usec(const struct nm_manager *m)
-{
-    const struct nm_growth_probe *g = m->growth_probe;
-    uint64_t limit = (uint64_t)(m->settings.preemption_threshold.memory * (double)m->settings.capacity.memory_bytes);
-
-    return nm_growth_probe_pause_usec(nm_sub_u64(limit, nm_add_u64(g->in_use_bytes, g->grown_bytes)), g->grown_per_sec,
-                                      m->sampled.cost_usec);
-}
-
 static void arm(struct nm_manager *m)
 {
     assert(m->growth_probe->timer);
     if (GROWTH_PROBE_USEC >= m->config->period_usec)
         return;
-    (void)sd_event_source_set_time_relative(m->growth_probe->timer, pause_usec(m));
+    (void)sd_event_source_set_time_relative(m->growth_probe->timer, GROWTH_PROBE_USEC);
     (void)sd_event_source_set_enabled(m->growth_probe->timer, SD_EVENT_ONESHOT);
 }
 
@@ -211,7 +168,6 @@ static int on_growth_probe(sd_event_source *s, uint64_t usec, void *userdata)
     (void)s;
     if (nm_sample_memory(m, usec, &now) < 0)
         return 0; /* the next full sample will report the error */
-    note_growth(m, &now);
     if (cpu_surges(m, nm_now_usec()))
         nm_growth_probe_check_cpu(m);
     else if (worth_a_sample(m, &now))
@@ -260,7 +216,6 @@ void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict 
         return;
     m->growth_probe->in_use_bytes = v->in_use.memory_bytes;
     m->growth_probe->in_use_millicores = v->in_use.cpu_millicores;
-    m->growth_probe->grown_bytes = 0;
     if (sampled && m->growth_probe->is_second_sample)
         end_cpu_check(m);
     nm_sample_open_slice(m);

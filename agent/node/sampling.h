@@ -55,10 +55,6 @@ void nm_growth_probe_check_cpu(struct nm_manager *m);
 /* Arms the probe's timer again. Is called after a round has started its actions. sampled: the round took its own
  * sample. */
 void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled);
-/* Returns the time until the next reading of memory: when use reaches the threshold if it continues to grow. It is 5 to
- * 20 ms, and twice the time of a full sample within these limits, because each reading may request a sample.
- * room_bytes: memory below the threshold, or 0 over it. */
-uint64_t nm_growth_probe_pause_usec(uint64_t room_bytes, uint64_t grown_per_sec, uint64_t sample_cost_usec);
 void nm_growth_probe_again(struct nm_manager *m); /* arms the timer again after a skipped round */
 
 /* ---- pressure.c: pressure events of node and slice ------------------------------------------- */

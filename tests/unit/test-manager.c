@@ -705,25 +705,9 @@ static void test_a_configured_directory_of_logs_is_not_marked_for_ext4(void **st
     assert_false(flags_of(w, "logs", 0) & FS_TOPDIR_FL);
 }
 
-/* The time until the next reading of the growth probe ends when memory reaches the threshold. */
-static void test_the_growth_probe_is_faster_near_the_threshold(void **state)
-{
-    static const struct {
-        uint64_t room_mib, mib_per_sec, sample_msec, want_msec;
-    } cases[] = {{100, 0, 0, 20},  {0, 1000, 0, 20}, {100, 1000, 0, 20}, {10, 1000, 0, 10}, {1, 1000, 0, 5},
-                 {1, 1000, 4, 8},  {10, 1000, 4, 10}, {1, 1000, 50, 20}};
-
-    (void)state;
-    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
-        assert_int_equal(nm_growth_probe_pause_usec(cases[i].room_mib * NM_MIB, cases[i].mib_per_sec * NM_MIB,
-                                                    cases[i].sample_msec * NM_USEC_PER_MSEC) / NM_USEC_PER_MSEC,
-                         cases[i].want_msec);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_the_growth_probe_is_faster_near_the_threshold),
         TEST(test_housekeeping_runs_once_after_a_suspend),
         TEST(test_a_node_without_containers_is_sampled_less_often),
         TEST(test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period),
