@@ -652,7 +652,8 @@ static bool can_join(const struct nm_batch *to, const struct nm_batch *b)
     return to->list == NM_REPLY_REMOVAL && nm_batch_is_for(to, b->user, &owner) && to->n + b->n <= NM_BATCH_MAX;
 }
 
-/* Adds the removals of `b` to a waiting batch. -ENOMEM: nothing was added. */
+/* Moves the removals of `b`, and the functions to call at its end, to the waiting batch `to`. With -ENOMEM, both
+ * batches are unchanged. */
 static int join(struct nm_batch *to, struct nm_batch *b)
 {
     struct nm_batch_entry *entries = reallocarray(to->entries, to->n + b->n, sizeof *entries);

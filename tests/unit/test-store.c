@@ -434,7 +434,7 @@ static void test_a_write_of_the_journal_does_not_sync_the_file(void **state)
     nm_store_checkpoint(w->store);
     assert_true(n_synced > 0);
     n_synced = 0;
-    nm_store_checkpoint(w->store); /* there is nothing left to do */
+    nm_store_checkpoint(w->store); /* the first checkpoint has emptied the log, so this one syncs nothing */
     assert_int_equal(n_synced, 0);
 }
 

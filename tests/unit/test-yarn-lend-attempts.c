@@ -40,7 +40,7 @@ static void test_a_container_that_ended_between_two_attempts_was_lent(void **sta
         lend_launch(&l, 1);
         lend_one(&l, 2);
         lend_one(&l, 3);
-        lend_launch(&l, 2); /* none of them lives */
+        lend_launch(&l, 2); /* no container of the first attempt lives any more */
         if (restarts)
             lend_restart(&l);
         assert_string_equal(end_of(&l, 1, 2, -108), "; ended 2 -102 G Lent by nmd: x");
@@ -121,7 +121,7 @@ static void test_a_later_attempt_knows_the_containers_of_all_earlier_ones(void *
     }
 }
 
-/* Nothing was lent to the first attempt. The opportunistic container is one that it has asked for itself. */
+/* The proxy has lent nothing to the first attempt. Its master itself has asked for the opportunistic container. */
 static void test_own_containers_of_an_earlier_attempt_stay_as_they_are(void **state)
 {
     struct lend_fixture l;

@@ -59,7 +59,7 @@ struct world {
     uint64_t adopted, left; /* containers that attempts have taken over, and that were lent at the ends of attempts */
     uint64_t resized;
     /* the master */
-    int64_t resizes; /* number of a container of which its next call changes the size; 0: none */
+    int64_t resizes; /* the master asks for another size of this container in its next call; 0: of no container */
     int32_t wants[KEYS];
     bool asks[KEYS]; /* its next call contains this key */
 };

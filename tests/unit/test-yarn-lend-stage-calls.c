@@ -35,8 +35,8 @@ static void test_a_change_is_repeated_until_it_is_answered(void **state)
     lend_tear_down(&l);
 }
 
-/* The ResourceManager refuses a call because of one of its asks. It has read none of them. A master that doesn't repeat
- * them must be able to make further calls. */
+/* The ResourceManager refuses a call because of one ask, and applies no ask of this call. A master that doesn't repeat
+ * these asks must be able to make further calls. */
 static void test_asks_of_a_refused_call_are_not_repeated(void **state)
 {
     struct lend_fixture l;
@@ -89,7 +89,8 @@ static void test_asks_of_a_lost_and_then_refused_call_are_not_repeated(void **st
     lend_tear_down(&l);
 }
 
-/* A refused call after a restart of nmd costs none of the asks from before the restart. */
+/* nmd was restarted, and the ResourceManager refuses the first call. The stage still knows all asks from before the
+ * restart. */
 static void test_a_refused_call_after_a_restart(void **state)
 {
     struct lend_fixture l;
@@ -107,7 +108,7 @@ static void test_a_refused_call_after_a_restart(void **state)
     l.w.refuses = NULL;
     l.n_asks = 0;
     lend_put_clock_forward(11 * NM_USEC_PER_SEC);
-    /* nothing is lent for a minute */
+    /* the key backs off for a minute, so the stage asks for guaranteed containers only */
     assert_string_equal(lend_call_again(&l), "20 O * 0, 30 O * 0 of 1000000, 20 G * 2");
     lend_tear_down(&l);
 }
@@ -124,8 +125,8 @@ static void refuse_added(struct lend_fixture *l, const Masters__AllocateRequest 
             l->w.refuses = INVALID_REQUEST;
 }
 
-/* The master asks for nothing in a call, so it must not see that the ResourceManager refuses what the stage has added
- * to the call. */
+/* The master makes a call without asks, and the stage adds one, which the ResourceManager refuses. The master must not
+ * see this refusal. */
 static void test_a_refused_addition_is_left_out(void **state)
 {
     struct lend_fixture l;
@@ -135,7 +136,8 @@ static void test_a_refused_addition_is_left_out(void **state)
     lend_launch(&l, 1);
     lend_want(&l, 20, 2);
     assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
-    lend_put_clock_forward(61 * NM_USEC_PER_SEC); /* nothing was granted */
+    /* the ResourceManager has granted nothing for a minute, so the stage asks for guaranteed containers again */
+    lend_put_clock_forward(61 * NM_USEC_PER_SEC);
     n_reads = 0;
     l.on_call = refuse_added;
     l.decides = true;
@@ -228,8 +230,9 @@ static void test_a_restart_of_the_resourcemanager(void **state)
     lend_tear_down(&l);
 }
 
-/* The restarted ResourceManager refuses the call because the master must register again. This says nothing about the
- * asks of the call, so they are lent at once. The back-off after a preemption goes on. */
+/* A restarted ResourceManager refuses the first call of each master, because the master must register again. The stage
+ * doesn't take this refusal for one of the asks: it lends at once after the registration. But a key whose container was
+ * preempted still backs off. */
 static void test_a_registration_ends_the_wait_after_a_refused_call(void **state)
 {
     struct lend_fixture l;
