@@ -16,6 +16,7 @@
  *   refused  a refused request: "type", "memory", "cpu", "name", "reason"
  *   start    the container's command runs
  *   pause, resume
+ *   kill     the container is being killed: its memory in later samples is not what it wants
  *   change   "type", "memory" and "cpu" are different from now on
  *   sample   the node: "memory" (total use), "cpu" (busy millicores; omitted if unknown),
  *            "swap_free"; "use", rows of [c, memory, millicores, total CPU time in usec]. A container without a row

@@ -38,6 +38,7 @@ struct follower {
     bool running;
     uint64_t since_usec;    /* if running: time of the job's last start or resume */
     uint64_t progress_usec; /* progress before since_usec */
+    bool dying;             /* the job was killed and has not ended */
     bool resumed;           /* the next sample includes a part of the job's pause */
     struct nm_use use;      /* last row of the job */
 };
@@ -460,6 +461,19 @@ static int on_resume(struct load *l, const json_t *j)
     return 0;
 }
 
+/* From now on, samples show how the kernel frees the job's memory. In a replay that kills another job, this job must
+ * not lose its memory. The time until the end counts as running, since a job may use it to save its work. */
+static int on_kill(struct load *l, const json_t *j)
+{
+    size_t i;
+    int r = find_job(l, j, &i);
+
+    if (r < 0)
+        return r;
+    l->followers[i].dying = true;
+    return 0;
+}
+
 static int on_change(struct load *l, const json_t *j)
 {
     struct nm_sim_job_change c = {.at_usec = l->now_usec};
@@ -569,8 +583,8 @@ static int add_sample(struct load *l, size_t i, const uint64_t v[4])
     f->use = now;
     l->containers_memory += now.memory_bytes;
     l->containers_cpu += now.cpu_millicores;
-    if (!f->running)
-        return 0; /* the memory of a paused job isn't part of its curve */
+    if (!f->running || f->dying)
+        return 0; /* the memory of a paused or dying job isn't part of its curve */
     if (!f->resumed) /* if memory has grown, it grew after the point `before`, not earlier */
         r = now.memory_bytes > before.memory_bytes ? nm_curve_put(c, &before)
                                                    : nm_curve_add(c, &before);
@@ -645,7 +659,8 @@ static int take_event(struct load *l, const json_t *j)
     } events[] = {
         {"sample", on_sample}, {"submit", on_submit}, {"refused", on_refused},
         {"start", on_start},   {"end", on_end},       {"pause", on_pause},
-        {"resume", on_resume}, {"change", on_change}, {"stop", on_stop},
+        {"resume", on_resume}, {"kill", on_kill},     {"change", on_change},
+        {"stop", on_stop},
     };
     const json_t *word = json_object_get(j, "ev");
     uint64_t now;
@@ -664,7 +679,7 @@ static int take_event(struct load *l, const json_t *j)
             return events[i].take(l, j);
         }
     return fail_value(l, "ev", word,
-                      "submit, refused, start, pause, resume, change, sample, end or stop");
+                      "submit, refused, start, pause, resume, kill, change, sample, end or stop");
 }
 
 static int take_line(struct load *l, const char *text, size_t len)

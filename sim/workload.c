@@ -263,30 +263,60 @@ static int collect_runs(const struct nm_workload *w, struct run_times *e)
 
 /* ---- completion ---------------------------------------------------------- */
 
-/* Repeats the last part of the recorded curve, up to `until`. The curve isn't extrapolated: memory that grew returns to
- * its earlier value with each repetition, because the recording doesn't show whether it would have grown forever. */
+/* The part of a curve that is repeated: the intervals between its points first to last - 1, from `from` to `to`. */
+struct stretch {
+    size_t first, last;
+    uint64_t from_usec, to_usec;
+};
+
+/* Adds the use of one interval in a repetition that begins at `begin`. A curve has growing memory from the end of the
+ * interval in which it grew. So an interval that is repeated backwards has the memory of its end. */
+static int repeat_interval(struct nm_curve *c, const struct stretch *s, size_t i, uint64_t begin, bool backwards)
+{
+    uint64_t start = NM_MAX(c->points[i].at_usec, s->from_usec);
+    uint64_t end = i + 1 < s->last ? NM_MIN(c->points[i + 1].at_usec, s->to_usec) : s->to_usec;
+    struct nm_use use = c->points[i];
+
+    if (end <= start)
+        return 0;
+    if (backwards && i + 1 < s->last)
+        use.memory_bytes = c->points[i + 1].memory_bytes;
+    use.at_usec = begin + (backwards ? s->to_usec - end : start - s->from_usec);
+    return nm_curve_add(c, &use);
+}
+
+static int repeat(struct nm_curve *c, const struct stretch *s, uint64_t begin, bool backwards)
+{
+    int r = 0;
+
+    for (size_t n = 0; r >= 0 && n < s->last - s->first; n++)
+        r = repeat_interval(c, s, backwards ? s->last - 1 - n : s->first + n, begin, backwards);
+    return r;
+}
+
+/* Repeats the last part of the recorded curve, up to `until`: first backwards, then forwards, and so on. So the use
+ * does not jump where the recording ends. A replay reaches this place some milliseconds before or after the kill of the
+ * recording, when the memory must be that of the recording. The curve isn't extrapolated, because the recording doesn't
+ * show whether memory that grew would have grown forever. */
 static int extend(struct nm_sim_job *job, uint64_t seen, uint64_t until)
 {
     struct nm_curve *c = &job->curve;
-    uint64_t stretch = NM_MIN(seen, STRETCH_USEC), from = seen - stretch;
-    size_t first = 0, last = c->n;
+    uint64_t length = NM_MIN(seen, STRETCH_USEC);
+    struct stretch s = {.last = c->n, .from_usec = seen - length, .to_usec = seen};
+    bool backwards = true;
+    int r = 0;
 
-    while (first + 1 < c->n && c->points[first + 1].at_usec <= from)
-        first++;
-    if (stretch == 0 || last - first < 2) /* the last values stay valid until `until` */
+    while (s.first + 1 < c->n && c->points[s.first + 1].at_usec <= s.from_usec)
+        s.first++;
+    if (length == 0 || s.last - s.first < 2) /* the last values stay valid until `until` */
         return 0;
-    /* uses indexes instead of pointers, because adding points may move the array */
-    for (uint64_t lap = stretch; from + lap < until && c->n < POINTS_MAX; lap += stretch)
-        for (size_t i = first; i < last; i++) {
-            struct nm_use use = c->points[i];
-            int r;
-
-            use.at_usec = NM_MAX(use.at_usec, from) + lap;
-            r = use.at_usec < until ? nm_curve_add(c, &use) : 0;
-            if (r < 0)
-                return r;
-        }
-    return 0;
+    for (uint64_t begin = seen; r >= 0 && begin < until && c->n < POINTS_MAX; begin += length) {
+        r = repeat(c, &s, begin, backwards);
+        backwards = !backwards;
+    }
+    while (c->n > s.last && c->points[c->n - 1].at_usec >= until)
+        c->n--;
+    return r;
 }
 
 static int make_up_use(struct nm_sim_job *job, const struct run_times *e)

@@ -15,7 +15,7 @@
  *   killed by nmd    The job runs for its expected time. If this time isn't known, it runs for the median
  *                    run time of jobs of its application (else of its type, else of all jobs) that ended
  *                    by themselves, but at least as long as recorded. After the end of its curve, the
- *                    last minute of the curve is repeated.
+ *                    last minute of the curve is repeated, backwards and forwards in turn.
  *   alive at the end The job is completed in the same way. But a job that has already run longer than
  *                    this time counts as a service, and never ends.
  *   never started    The run time is determined in the same way. The job uses the same share of its

@@ -206,6 +206,8 @@ static void report_submit(struct nm_recorder *r, struct nm_live_container *l)
     flush_if_due(r);
     if (c->view.state == NM_PAUSED)
         put_event(r, "pause", c);
+    else if (c->view.state == NM_KILLING)
+        put_event(r, "kill", c);
 }
 
 /* Records the start once. If a container runs again, the trace has no second start, and a replay sees a container that
@@ -260,6 +262,8 @@ static void on_event(const struct nm_event *e, void *userdata)
         return;
     else if (e->to == NM_COMPLETED)
         report_end(r, e->container);
+    else if (e->to == NM_KILLING)
+        put_event(r, "kill", e->container);
     else if (e->to == NM_PAUSED)
         put_event(r, "pause", e->container);
     else if (e->to == NM_RUNNING && e->from != NM_SCHEDULED)

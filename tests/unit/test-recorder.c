@@ -193,7 +193,7 @@ static void test_each_event_is_recorded(void **state)
     w->m->sampled.node_valid = false;
     nm_recorder_sample(w->m->recorder);
     w->m->sampled.node_valid = true;
-    l->c->view.state = NM_KILLING;
+    nm_persist_set_state(l, NM_KILLING);
     nm_persist_set_state(l, NM_COMPLETED);
     l->c->view.state = NM_RUNNING;
     end(w);
@@ -204,6 +204,7 @@ static void test_each_event_is_recorded(void **state)
     assert_int_equal(count(trace, "\"ran\""), 2);
     assert_int_equal(count(trace, "\"ev\":\"pause\""), 2);
     assert_int_equal(count(trace, "\"ev\":\"resume\""), 1);
+    assert_int_equal(count(trace, "\"ev\":\"kill\""), 1);
     assert_int_equal(count(trace, "\"ev\":\"change\""), 1);
     assert_int_equal(count(trace, "\"ev\":\"end\""), 1);
     assert_int_equal(count(trace, "\"ev\":\"stop\""), 1);
