@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fail-nth.h"
 #include "util/json-text.h"
@@ -63,6 +64,25 @@ static void test_the_text_is_whole_or_there_is_none(void **state)
     }
 }
 
+/* Texts around the size of the first buffer, in one piece and in many. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    for (size_t n = 4080; n <= 4110; n++) {
+        char expected[4200] = "[\"";
+        json_t *value = json_array();
+
+        memset(expected + 2, 'x', n);
+        memcpy(expected + 2 + n, "\",[],[],[]]", sizeof "\",[],[],[]]");
+        assert_int_equal(json_array_append_new(value, json_stringn(expected + 2, n)), 0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(json_array_append_new(value, json_array()), 0);
+        const struct expected e = {JSON_COMPACT, NULL, expected};
+        assert_true(fail_each(try_text, &(struct attempt){&e, value}) > 0);
+        json_decref(value);
+    }
+}
+
 static void test_a_value_that_could_not_be_made_has_no_text(void **state)
 {
     (void)state;
@@ -74,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_text_is_whole_or_there_is_none),
+        cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_a_value_that_could_not_be_made_has_no_text),
     };
 
