@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
@@ -359,20 +360,43 @@ int nm_launch_drop_at(int dir_fd)
 
 /* Opens and closes RESERVE descriptors, because the kernel provides no fast way to read the number of open
  * descriptors. */
+/* Returns whether the numbers after fd are free, which is usual: the kernel returns the lowest free number. */
+static bool next_are_free(int fd)
+{
+    struct pollfd next[RESERVE - 1];
+    size_t n = 0;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(next); i++)
+        next[i] = (struct pollfd){.fd = fd + 1 + (int)i};
+    if (poll(next, NM_ARRAY_SIZE(next), 0) < 0)
+        return false;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(next); i++)
+        n += (next[i].revents & POLLNVAL) != 0;
+    return n == NM_ARRAY_SIZE(next);
+}
+
+/* Tries to use the whole reserve. */
+static bool can_duplicate(int fd)
+{
+    int fds[RESERVE] = {fd}, n = 1;
+
+    while (n < RESERVE && (fds[n] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+        n++;
+    for (int i = 1; i < n; i++)
+        (void)close(fds[i]);
+    return n == RESERVE;
+}
+
 bool nm_launch_has_descriptors(uint64_t *ret_limit)
 {
+    _cleanup_close_ int fd = open("/", O_PATH | O_CLOEXEC);
     struct rlimit rl = {0};
-    int fds[RESERVE], n = 0;
 
-    while (n < RESERVE && (fds[n] = n > 0 ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : open("/", O_PATH | O_CLOEXEC)) >= 0)
-        n++;
-    /* As a rule, the numbers are adjacent: the kernel returns the lowest free number. */
-    if (n == 0 || fds[n - 1] - fds[0] != n - 1 || close_range((unsigned)fds[0], (unsigned)fds[n - 1], 0) < 0)
-        for (int i = 0; i < n; i++)
-            (void)close(fds[i]);
     (void)getrlimit(RLIMIT_NOFILE, &rl);
     *ret_limit = rl.rlim_cur;
-    return n == RESERVE;
+    if (fd < 0)
+        return false;
+    return ((uint64_t)fd + RESERVE <= rl.rlim_cur && next_are_free(fd)) || can_duplicate(fd);
 }
 
 int nm_launch_open_gate(struct nm_launch *l)

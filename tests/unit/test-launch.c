@@ -14,6 +14,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -645,6 +646,52 @@ static void test_the_record_of_the_start_is_in_the_gates_file(void **state)
 
 #define launch_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+/* Returns the limit of descriptors with which `n_free` numbers are free. */
+static rlim_t limit_for(unsigned n_free)
+{
+    int limit = 0;
+
+    while (n_free > 0)
+        n_free -= fcntl(limit++, F_GETFD) < 0;
+    return (rlim_t)limit;
+}
+
+/* Asks whether `n_free` descriptors are enough. `gap`: the first free numbers are not adjacent. */
+static bool enough(unsigned n_free, bool gap)
+{
+    int low = open("/", O_PATH | O_CLOEXEC), high = gap ? fcntl(low, F_DUPFD_CLOEXEC, low + 4) : -1;
+    struct rlimit old, few;
+    uint64_t limit = 0;
+    bool is_enough;
+
+    assert_true(low >= 0 && close(low) == 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    few = (struct rlimit){.rlim_cur = limit_for(n_free), .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    is_enough = nm_launch_has_descriptors(&limit);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(limit, few.rlim_cur);
+    assert_int_equal(low, open("/", O_PATH | O_CLOEXEC)); /* the question has left no descriptor open */
+    assert_int_equal(close(low), 0);
+    if (gap)
+        assert_int_equal(close(high), 0);
+    return is_enough;
+}
+
+/* 32 free descriptors are enough for a launch, wherever their numbers are. */
+static void test_free_descriptors_are_counted(void **state)
+{
+    (void)state;
+    for (int gap = 0; gap <= 1; gap++) {
+        assert_false(enough(0, gap));
+        assert_false(enough(3, gap));
+        assert_false(enough(31, gap));
+        assert_true(enough(32, gap));
+        assert_true(enough(33, gap));
+        assert_true(enough(100, gap));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -682,6 +729,7 @@ int main(void)
         launch_test(test_the_record_of_an_earlier_attempt_is_ignored),
         launch_test(test_a_command_ends_with_its_killed_shim),
         launch_test(test_the_record_of_the_start_is_in_the_gates_file),
+        cmocka_unit_test(test_free_descriptors_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
