@@ -74,7 +74,7 @@ static int execute(const struct nm_shuffle_commands *commands, void *userdata, c
     if ((what = json_object_get(command, "add")))
         return commands->add(userdata, what, ret_message);
     if ((what = json_object_get(command, "remove")))
-        return commands->remove(userdata, what, ret_message);
+        return commands->remove(userdata, what, ret_reply, ret_message);
     if (!json_object_get(command, "count"))
         return nm_fail(ret_message, -EINVAL, "the command must have one of add, remove and count");
     *ret_reply = commands->count(userdata);

@@ -16,7 +16,8 @@
  * return a negative errno if the command is refused, with *ret_message as in nm_fail(). */
 struct nm_shuffle_commands {
     int (*add)(void *userdata, const json_t *what, char **ret_message);
-    int (*remove)(void *userdata, const json_t *what, char **ret_message);
+    /* *ret_reply stays NULL, or becomes the answer, one line without newline. */
+    int (*remove)(void *userdata, const json_t *what, char **ret_reply, char **ret_message);
     /* Returns the answer with the server's figures, one line without newline. NULL: out of memory. */
     char *(*count)(void *userdata);
 };

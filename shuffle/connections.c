@@ -24,6 +24,7 @@ struct nm_shuffle_connections {
     pthread_mutex_t lock;
     pthread_cond_t left;
     unsigned max, room, taken;
+    unsigned host_guests, guests; /* maximum of connections without a user, of one host and of all */
     bool closed;
     struct slot at[];
 };
@@ -36,7 +37,8 @@ int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret
     assert(max > 0);
     if (!p)
         return -ENOMEM;
-    p->max = max;
+    p->max = p->guests = max;
+    p->host_guests = NM_MAX(max / 4, 1u);
     p->room = room;
     for (unsigned i = 0; i < room; i++)
         p->at[i].fd = -EBADF;
@@ -44,6 +46,12 @@ int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret
     pthread_cond_init(&p->left, NULL);
     *ret = p;
     return 0;
+}
+
+void nm_shuffle_connections_limit_guests(struct nm_shuffle_connections *p, unsigned host, unsigned all)
+{
+    p->host_guests = NM_MAX(host, 1u);
+    p->guests = NM_MAX(all, 1u);
 }
 
 struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_connections *p)
@@ -58,8 +66,9 @@ struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_con
 }
 
 struct slot_counts {
-    unsigned spare, host, host_spare; /* spare: in use by all hosts; host, host_spare: slots of the host's
-                                          connections that have not signed a request */
+    unsigned spare, guests, host, host_spare; /* spare: in use by all hosts; guests: connections of all hosts that have
+                                                 not signed a request; host, host_spare: slots of the host's such
+                                                 connections */
 };
 
 static struct slot_counts count_locked(const struct nm_shuffle_connections *p, uint64_t host)
@@ -71,6 +80,7 @@ static struct slot_counts count_locked(const struct nm_shuffle_connections *p, u
         const bool is_open = at->fd >= 0, is_the_hosts = is_open && !at->known && at->host == host;
 
         counts.spare += is_open && at->spare;
+        counts.guests += is_open && !at->known && !at->spare;
         counts.host += is_the_hosts && !at->spare;
         counts.host_spare += is_the_hosts && at->spare;
     }
@@ -80,7 +90,8 @@ static struct slot_counts count_locked(const struct nm_shuffle_connections *p, u
 static int enter_locked(struct nm_shuffle_connections *p, int fd, uint64_t host, unsigned *ret_slot)
 {
     const struct slot_counts counts = count_locked(p, host);
-    const bool is_over = counts.host >= NM_MAX(p->max / 4, 1u), spare = is_over || p->taken - counts.spare >= p->max;
+    const bool is_over = counts.host >= p->host_guests || counts.guests >= p->guests;
+    const bool spare = is_over || p->taken - counts.spare >= p->max;
     unsigned i = 0;
 
     if (p->closed)

@@ -20,6 +20,9 @@
 struct nm_shuffle_connections;
 
 int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret);
+/* Sets how many connections without a user one host, and all hosts together, may have. Otherwise, a host has a quarter
+ * of all connections. */
+void nm_shuffle_connections_limit_guests(struct nm_shuffle_connections *p, unsigned host, unsigned all);
 /* Frees the struct. All connections must have left their slots before. */
 struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_connections *p);
 NM_DEFINE_CLEANUP(struct nm_shuffle_connections *, nm_shuffle_connections_free)

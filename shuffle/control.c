@@ -42,12 +42,13 @@ static int add(void *userdata, const json_t *o, char **ret_message)
     return r;
 }
 
-static int take_out(void *userdata, const json_t *o, char **ret_message)
+static int take_out(void *userdata, const json_t *o, char **ret_reply, char **ret_message)
 {
     struct nm_shuffle_service *s = userdata;
     char id[sizeof((struct nm_shuffle_job *)NULL)->id];
     uint64_t number = 0;
 
+    (void)ret_reply;
     nm_shuffle_command_text(o, "job", id, sizeof id);
     if (nm_shuffle_jobs_remove(s->jobs, id, &number) < 0)
         return nm_fail(ret_message, -ENOENT, "job: '%s' is unknown", id);

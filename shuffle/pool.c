@@ -4,6 +4,7 @@
 
 #include "shuffle/pool.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,7 +19,8 @@
 /* A thread that runs a task. */
 struct worker {
     TAILQ_ENTRY(worker) by_age;
-    uint64_t begun_usec;
+    uint64_t owner, begun_usec;
+    bool is_blocked; /* it seemed blocked at the last look */
 };
 
 struct nm_shuffle_pool {
@@ -26,7 +28,7 @@ struct nm_shuffle_pool {
     pthread_attr_t attr;
     pthread_mutex_t lock;
     pthread_cond_t submitted, ended;
-    TAILQ_HEAD(, nm_shuffle_task) queue;
+    struct nm_shuffle_tasks queue;         /* the first task of each owner with waiting tasks, in the order of turns */
     TAILQ_HEAD(, worker) running;          /* the task that was begun first is at the front */
     unsigned n_queued, n_threads, n_spare; /* n_spare: threads that wait for a task */
     unsigned n_blocked;                    /* threads that seemed blocked at the last look */
@@ -74,6 +76,80 @@ struct nm_shuffle_pool *nm_shuffle_pool_free(struct nm_shuffle_pool *pool)
     return NULL;
 }
 
+/* ---- owners ------------------------------------------------------------------------------- */
+
+/* Returns how many threads the owner may have beyond those that it has. */
+static unsigned room_locked(const struct nm_shuffle_pool *pool, uint64_t owner)
+{
+    unsigned n = 0, n_working = 0;
+    const struct worker *w;
+
+    if (owner == 0 || pool->is_closed)
+        return UINT_MAX;
+    TAILQ_FOREACH(w, &pool->running, by_age) {
+        n += w->owner == owner;
+        n_working += w->owner == owner && !w->is_blocked;
+    }
+    return NM_MIN((unsigned)nm_sub_u64(NM_SHUFFLE_OWNER_THREADS_MAX, n_working),
+                  (unsigned)nm_sub_u64(NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX, n));
+}
+
+static void queue_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task)
+{
+    struct nm_shuffle_task *first;
+
+    pool->n_queued++;
+    TAILQ_FOREACH(first, &pool->queue, link)
+        if (first->owner == task->owner) {
+            TAILQ_INSERT_TAIL(&first->later, task, link);
+            first->n_later++;
+            return;
+        }
+    TAILQ_INIT(&task->later);
+    task->n_later = 0;
+    TAILQ_INSERT_TAIL(&pool->queue, task, link);
+}
+
+/* Returns the first task that may run, or NULL. */
+static struct nm_shuffle_task *find_locked(struct nm_shuffle_pool *pool)
+{
+    struct nm_shuffle_task *task;
+
+    TAILQ_FOREACH(task, &pool->queue, link)
+        if (room_locked(pool, task->owner) > 0)
+            return task;
+    return NULL;
+}
+
+/* Removes the first task of an owner, whose next turn is after those of the other owners. */
+static void remove_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task)
+{
+    struct nm_shuffle_task *next = TAILQ_FIRST(&task->later);
+
+    pool->n_queued--;
+    TAILQ_REMOVE(&pool->queue, task, link);
+    if (!next)
+        return;
+    TAILQ_REMOVE(&task->later, next, link);
+    TAILQ_INIT(&next->later);
+    TAILQ_CONCAT(&next->later, &task->later, link);
+    next->n_later = task->n_later - 1;
+    TAILQ_INSERT_TAIL(&pool->queue, next, link);
+}
+
+/* Returns how many of the waiting tasks may run now. */
+static unsigned count_locked(const struct nm_shuffle_pool *pool)
+{
+    const struct nm_shuffle_task *task;
+    unsigned n = 0;
+
+    TAILQ_FOREACH(task, &pool->queue, link)
+        n += NM_MIN(task->n_later + 1, room_locked(pool, task->owner));
+    return n;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
 /* Waits for a task. Returns NULL if the thread must end. */
 static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool)
 {
@@ -86,15 +162,22 @@ static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool)
     end.tv_sec += end.tv_nsec / 1000000000;
     end.tv_nsec %= 1000000000;
     pool->n_spare++;
-    while (TAILQ_EMPTY(&pool->queue) && !pool->is_closed && r == 0)
+    while (!(task = find_locked(pool)) && !pool->is_closed && r == 0)
         r = pthread_cond_timedwait(&pool->submitted, &pool->lock, &end);
     pool->n_spare--;
-    task = TAILQ_FIRST(&pool->queue);
-    if (task) {
-        TAILQ_REMOVE(&pool->queue, task, by_age);
-        pool->n_queued--;
-    }
+    if (task)
+        remove_locked(pool, task);
     return task;
+}
+
+/* Begins a task. Another thread may have been told about a task that this one has taken, and the task of an owner that
+ * had all its threads may run now. */
+static void begin_locked(struct nm_shuffle_pool *pool, struct worker *w, const struct nm_shuffle_task *task)
+{
+    *w = (struct worker){.owner = task->owner, .begun_usec = nm_now_usec()};
+    TAILQ_INSERT_TAIL(&pool->running, w, by_age);
+    if (pool->n_spare > 0 && find_locked(pool))
+        pthread_cond_signal(&pool->submitted);
 }
 
 static void *run_tasks(void *arg)
@@ -105,8 +188,7 @@ static void *run_tasks(void *arg)
 
     pthread_mutex_lock(&pool->lock);
     while ((task = take_locked(pool))) {
-        worker.begun_usec = nm_now_usec();
-        TAILQ_INSERT_TAIL(&pool->running, &worker, by_age);
+        begin_locked(pool, &worker, task);
         pthread_mutex_unlock(&pool->lock);
         pool->run(task);
         pthread_mutex_lock(&pool->lock);
@@ -134,30 +216,44 @@ static unsigned threads_max(const struct nm_shuffle_pool *pool)
     return NM_MIN(NM_SHUFFLE_THREADS_MAX + pool->n_blocked, NM_SHUFFLE_BLOCKED_THREADS_MAX);
 }
 
-/* Starts a thread if the waiting ones are not enough for one task more. */
-static int ensure_thread_locked(struct nm_shuffle_pool *pool)
+/* Starts a thread if the waiting ones are not enough for one task more. If the owner has all its threads, one of them
+ * takes the task. */
+static int ensure_thread_locked(struct nm_shuffle_pool *pool, uint64_t owner)
 {
     int r;
 
-    if (pool->n_spare > pool->n_queued || pool->n_threads >= threads_max(pool))
+    if (pool->n_spare > pool->n_queued || pool->n_threads >= threads_max(pool) || room_locked(pool, owner) == 0)
         return 0;
     r = add_thread_locked(pool);
     return pool->n_threads > 0 ? 0 : r;
 }
 
-bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool)
+/* Notes which threads seem blocked. */
+static void look_locked(struct nm_shuffle_pool *pool)
 {
     const uint64_t now_usec = nm_now_usec();
-    const struct worker *w;
+    struct worker *w;
+
+    pool->n_blocked = 0;
+    for (w = TAILQ_FIRST(&pool->running); w && now_usec >= w->begun_usec + NM_SHUFFLE_BLOCKED_USEC;
+         w = TAILQ_NEXT(w, by_age)) {
+        w->is_blocked = true;
+        pool->n_blocked++;
+    }
+}
+
+bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool)
+{
+    unsigned n_ready;
     bool waits;
 
     pthread_mutex_lock(&pool->lock);
+    look_locked(pool);
     waits = pool->n_queued > 0;
-    pool->n_blocked = 0;
-    for (w = TAILQ_FIRST(&pool->running); w && now_usec >= w->begun_usec + NM_SHUFFLE_BLOCKED_USEC;
-         w = TAILQ_NEXT(w, by_age))
-        pool->n_blocked++;
-    for (unsigned n = pool->n_spare; n < pool->n_queued && pool->n_threads < threads_max(pool); n++)
+    n_ready = count_locked(pool);
+    if (n_ready > 0 && pool->n_spare > 0) /* they may not have been ready before */
+        pthread_cond_broadcast(&pool->submitted);
+    for (unsigned n = pool->n_spare; n < n_ready && pool->n_threads < threads_max(pool); n++)
         if (add_thread_locked(pool) < 0)
             break;
     pthread_mutex_unlock(&pool->lock);
@@ -169,10 +265,9 @@ int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task 
     int r;
 
     pthread_mutex_lock(&pool->lock);
-    r = ensure_thread_locked(pool);
+    r = ensure_thread_locked(pool, task->owner);
     if (r == 0) {
-        TAILQ_INSERT_TAIL(&pool->queue, task, by_age);
-        pool->n_queued++;
+        queue_locked(pool, task);
         pthread_cond_signal(&pool->submitted);
     }
     pthread_mutex_unlock(&pool->lock);

@@ -2,8 +2,10 @@
 #pragma once
 
 /*
- * Threads that run tasks, in the order of their submission. The first tasks start the threads. A thread that has had no
- * task for half a second ends, so that an idle process has no memory in stacks. Several threads may use a pool.
+ * Threads that run tasks. The owners of the waiting tasks, for example applications, take turns, and an owner has at
+ * most a part of the threads. So one owner can't prevent the tasks of others. The tasks of an owner run in the order
+ * of their submission. The first tasks start the threads. A thread that has had no task for half a second ends, so that
+ * an idle process has no memory in stacks. Several threads may use a pool.
  */
 
 #include <stdbool.h>
@@ -19,9 +21,19 @@
 /* Time after which a thread that still runs the same task counts as blocked. A task runs for 20 ms otherwise. */
 #define NM_SHUFFLE_BLOCKED_USEC UINT64_C(200000)
 
-/* A member of the object that the task is for. */
+/* Threads that an owner has: three quarters, as many as the CPU time that all owners may use on a node with 16 CPUs
+ * (shuffle/share.h). If they are blocked: three eighths, which is also an application's part of the connections. */
+#define NM_SHUFFLE_OWNER_THREADS_MAX (NM_SHUFFLE_THREADS_MAX / 4 * 3)
+#define NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX (NM_SHUFFLE_BLOCKED_THREADS_MAX / 8 * 3)
+
+TAILQ_HEAD(nm_shuffle_tasks, nm_shuffle_task);
+
+/* A member of the object that the task is for. The object sets only the owner, before the submission. */
 struct nm_shuffle_task {
-    TAILQ_ENTRY(nm_shuffle_task) by_age;
+    uint64_t owner; /* 0: tasks with this owner may have all threads */
+    TAILQ_ENTRY(nm_shuffle_task) link;
+    struct nm_shuffle_tasks later; /* of the same owner, if this is the owner's first task that waits */
+    unsigned n_later;
 };
 
 struct nm_shuffle_pool;
@@ -35,8 +47,8 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_pool *, nm_shuffle_pool_free)
 /* Queues a task. Returns -errno if the pool has no thread, and pthread_create() fails to start one. */
 int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task);
 
-/* Starts a further thread for each blocked one if tasks wait: a slow disk must not stop the tasks that need other
- * disks. Returns whether tasks wait. Call it every NM_SHUFFLE_BLOCKED_USEC while they do. */
+/* Starts a further thread for each blocked one if tasks wait that may run: a slow disk must not stop the tasks that need
+ * other disks. Returns whether tasks wait. Call it every NM_SHUFFLE_BLOCKED_USEC while they do. */
 bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool);
 
 /* Returns whether no task waits, and at most half of the threads run tasks: a task may then wait for a short time. */

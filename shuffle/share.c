@@ -55,22 +55,41 @@ static uint64_t share(const struct nm_shuffle_shares *s)
     return NM_MAX(s->percent / (n ?: 1), (uint64_t)NM_SHUFFLE_SHARE_PERCENT);
 }
 
-/* A leaky bucket: the share drains it, and work waits while it has more than a burst. Its capacity doesn't depend on
- * the share, because another job may begin to compete at any time: what one job has booked must then end soon. */
-int nm_shuffle_share_book(struct nm_shuffle_shares *s, struct nm_shuffle_share *a, uint64_t work_usec,
-                          uint64_t now_usec, uint64_t *ret_wait_usec)
+/* Drains what the share has covered since the last booking. Returns the share. */
+static uint64_t drain(struct nm_shuffle_shares *s, struct nm_shuffle_share *a, uint64_t now_usec)
 {
-    uint64_t percent, beyond;
+    uint64_t percent;
 
     begin_window(s, now_usec / NM_SHUFFLE_WINDOW_USEC);
     percent = share(s);
     a->owed = nm_sub_u64(a->owed, nm_sub_u64(now_usec, a->at_usec) * percent);
     a->at_usec = NM_MAX(a->at_usec, now_usec);
-    beyond = nm_sub_u64(a->owed, NM_SHUFFLE_BURST_USEC * PER_USEC);
-    if (beyond > NM_SHUFFLE_WAIT_MAX_USEC * NM_SHUFFLE_SHARE_PERCENT)
-        return -EBUSY;
+    return percent;
+}
+
+static void add(struct nm_shuffle_shares *s, struct nm_shuffle_share *a, uint64_t work_usec)
+{
     count(s, a, work_usec);
     a->owed = nm_add_u64(a->owed, work_usec * PER_USEC);
+}
+
+/* A leaky bucket: the share drains it, and work waits while it has more than a burst. Its capacity doesn't depend on
+ * the share, because another job may begin to compete at any time: what one job has booked must then end soon. */
+int nm_shuffle_share_book(struct nm_shuffle_shares *s, struct nm_shuffle_share *a, uint64_t work_usec,
+                          uint64_t now_usec, uint64_t *ret_wait_usec)
+{
+    const uint64_t percent = drain(s, a, now_usec), beyond = nm_sub_u64(a->owed, NM_SHUFFLE_BURST_USEC * PER_USEC);
+
+    if (beyond > NM_SHUFFLE_WAIT_MAX_USEC * NM_SHUFFLE_SHARE_PERCENT)
+        return -EBUSY;
+    add(s, a, work_usec);
     *ret_wait_usec = beyond / percent;
     return 0;
+}
+
+void nm_shuffle_share_owe(struct nm_shuffle_shares *s, struct nm_shuffle_share *a, uint64_t work_usec,
+                          uint64_t now_usec)
+{
+    (void)drain(s, a, now_usec);
+    add(s, a, work_usec);
 }

@@ -37,5 +37,9 @@ struct nm_shuffle_share {
 int nm_shuffle_share_book(struct nm_shuffle_shares *shares, struct nm_shuffle_share *share, uint64_t work_usec,
                           uint64_t now_usec, uint64_t *ret_wait_usec);
 
+/* Books work that was done already, because it took more time than was booked before. */
+void nm_shuffle_share_owe(struct nm_shuffle_shares *shares, struct nm_shuffle_share *share, uint64_t work_usec,
+                          uint64_t now_usec);
+
 /* Returns NM_SHUFFLE_NODE_PERCENT of the CPUs that this process may use, in percent of one CPU. */
 uint64_t nm_shuffle_share_of_node(void);

@@ -10,8 +10,12 @@
 #include <stdlib.h>
 
 #include "shuffle/share.h"
+#include "spark/memory.h"
 #include "spark/registration-file.h"
 #include "util/macros.h"
+
+/* Memory of an executor beside its directories: its entries in the tree and of the allocator. */
+#define EXECUTOR_BYTES 192u
 
 /* The trees compare entries by their first member, a text. */
 struct executor {
@@ -27,6 +31,10 @@ struct known {
     struct nm_shuffle_share account;
     void *executors;
     unsigned n_executors;
+    struct nm_spark_memory *memory; /* has the memory of the executors, for this user: */
+    uid_t payer;
+    uint64_t paid_bytes;
+    struct nm_spark_usage usage;
 };
 
 struct nm_spark_applications {
@@ -36,6 +44,7 @@ struct nm_spark_applications {
     void *tree;
     struct nm_spark_counts count;
     struct nm_shuffle_shares shares;
+    struct nm_spark_memory *memory; /* of executors */
 };
 
 static int compare(const void *a, const void *b)
@@ -54,6 +63,7 @@ static void free_known(void *p)
     struct known *known = p;
 
     tdestroy(known->executors, free_executor);
+    nm_spark_memory_give(known->memory, known->payer, known->application.id, known->paid_bytes);
     explicit_bzero(known->secret, sizeof known->secret);
     free(known);
 }
@@ -65,6 +75,10 @@ int nm_spark_applications_new(const struct nm_spark_local_dirs *locals, int stat
 
     if (!a)
         return -ENOMEM;
+    if (nm_spark_memory_new(NM_SPARK_EXECUTORS_BYTES_MAX, &a->memory) < 0) {
+        free(a);
+        return -ENOMEM;
+    }
     a->locals = locals;
     a->state_fd = state_fd;
     pthread_mutex_init(&a->lock, NULL);
@@ -77,6 +91,7 @@ struct nm_spark_applications *nm_spark_applications_free(struct nm_spark_applica
     if (!a)
         return NULL;
     tdestroy(a->tree, free_known);
+    nm_spark_memory_free(a->memory);
     pthread_mutex_destroy(&a->lock);
     free(a);
     return NULL;
@@ -133,6 +148,28 @@ static bool is_same(const struct nm_spark_executor *a, const struct nm_spark_exe
     return a->n == b->n && memcmp(a, b, bytes_of(a)) == 0;
 }
 
+/* Takes memory for an executor, in the place of another one, or NULL. */
+static int pay(struct known *known, const struct nm_spark_executor *executor, const struct nm_spark_executor *former)
+{
+    const uint64_t bytes = EXECUTOR_BYTES + bytes_of(executor), former_bytes = former ? EXECUTOR_BYTES + bytes_of(former) : 0;
+    int r = bytes <= former_bytes ? 0
+                                  : nm_spark_memory_take(known->memory, known->payer, known->application.id,
+                                                         bytes - former_bytes);
+
+    if (r < 0)
+        return r;
+    if (bytes < former_bytes)
+        nm_spark_memory_give(known->memory, known->payer, known->application.id, former_bytes - bytes);
+    known->paid_bytes += bytes - former_bytes;
+    return 0;
+}
+
+static void refund(struct known *known, const struct nm_spark_executor *executor)
+{
+    nm_spark_memory_give(known->memory, known->payer, known->application.id, EXECUTOR_BYTES + bytes_of(executor));
+    known->paid_bytes -= EXECUTOR_BYTES + bytes_of(executor);
+}
+
 /* Adds an executor whose id is new. */
 static int insert(struct nm_spark_applications *a, struct known *known, const char *id, struct nm_spark_executor *at)
 {
@@ -169,13 +206,16 @@ static int put(struct nm_spark_applications *a, struct known *known, const char 
     if (!copy)
         return -ENOMEM;
     (void)memcpy(copy, executor, bytes_of(executor));
+    if ((r = pay(known, executor, found ? (*found)->at : NULL)) < 0)
+        return r;
     if (found) {
         free((*found)->at);
         (*found)->at = STEAL_PTR(copy);
         return 0;
     }
-    r = insert(a, known, id, copy);
-    if (r == 0)
+    if ((r = insert(a, known, id, copy)) < 0)
+        refund(known, executor);
+    else
         (void)STEAL_PTR(copy);
     return r;
 }
@@ -193,7 +233,9 @@ static int register_locked(struct nm_spark_applications *a, struct known *known,
     if ((r = check(a, known, m, &executor, ret_why)) < 0)
         return r;
     r = put(a, known, exec, &executor);
-    *ret_why = r == -ENOSPC ? "The application has registered too many executors" : "The server has no memory";
+    *ret_why = r == -ENOSPC  ? "The application has registered too many executors"
+               : r == -EBUSY ? "The application, or its user, has registered too many executors"
+                             : "The server has no memory";
     return r;
 }
 
@@ -291,6 +333,10 @@ static int add_locked(struct nm_spark_applications *a, const struct nm_spark_app
 
     if (is_new && (r = insert_known(a, application->id, &known)) < 0)
         return r;
+    if (is_new) {
+        known->memory = a->memory;
+        known->payer = application->uid;
+    }
     known->application = *application;
     explicit_bzero(known->secret, sizeof known->secret);
     if (secret.size > 0)
@@ -330,6 +376,7 @@ int nm_spark_applications_remove(struct nm_spark_applications *a, const char *id
         tdelete(known, &a->tree, compare);
         a->count.applications--;
         a->count.executors -= known->n_executors;
+        a->count.stalled -= known->usage.stalled;
         free_known(known);
     }
     if (a->state_fd >= 0)
@@ -377,6 +424,95 @@ int nm_spark_applications_charge(struct nm_spark_applications *a, const char *id
         r = nm_shuffle_share_book(&a->shares, &known->account, work_usec, now_usec, ret_wait_usec);
     pthread_mutex_unlock(&a->lock);
     return r;
+}
+
+/* ---- figures ------------------------------------------------------------------------------ */
+
+/* Changes a present number. The connections of an application that was removed and added again were not counted. */
+static void change_number(uint64_t *number, uint64_t change)
+{
+    *number += change;
+    if (*number > INT64_MAX)
+        *number = 0;
+}
+
+static void change_locked(struct nm_spark_applications *a, struct known *known, const struct nm_spark_usage *change)
+{
+    struct nm_spark_usage *u = &known->usage;
+
+    u->blocks_ok += change->blocks_ok;
+    u->blocks_failed += change->blocks_failed;
+    u->sent_bytes += change->sent_bytes;
+    u->slow += change->slow;
+    change_number(&u->connections, change->connections);
+    change_number(&u->streams, change->streams);
+    a->count.stalled -= u->stalled;
+    change_number(&u->stalled, change->stalled);
+    a->count.stalled += u->stalled;
+}
+
+int nm_spark_applications_settle(struct nm_spark_applications *a, const char *id, const struct nm_spark_usage *change,
+                                 uint64_t work_usec, uint64_t now_usec)
+{
+    struct known *known;
+
+    pthread_mutex_lock(&a->lock);
+    known = find_locked(a, id);
+    if (known)
+        change_locked(a, known, change);
+    if (known && work_usec > 0)
+        nm_shuffle_share_owe(&a->shares, &known->account, work_usec, now_usec);
+    pthread_mutex_unlock(&a->lock);
+    return known ? 0 : -ENOENT;
+}
+
+int nm_spark_applications_usage(struct nm_spark_applications *a, const char *id, struct nm_spark_usage *ret)
+{
+    const struct known *known;
+
+    pthread_mutex_lock(&a->lock);
+    known = find_locked(a, id);
+    if (known)
+        *ret = known->usage;
+    pthread_mutex_unlock(&a->lock);
+    return known ? 0 : -ENOENT;
+}
+
+struct top {
+    struct nm_spark_application_usage *at;
+    unsigned n, max;
+};
+
+static bool is_before(const struct nm_spark_usage *a, const struct nm_spark_usage *b)
+{
+    return a->stalled == b->stalled ? a->sent_bytes > b->sent_bytes : a->stalled > b->stalled;
+}
+
+/* Inserts an application at its place. */
+static void rank(const void *node, VISIT visit, void *userdata)
+{
+    const struct known *known = *(struct known *const *)node;
+    struct top *top = userdata;
+    unsigned i = top->n;
+
+    if (visit == preorder || visit == endorder || (i == top->max && !is_before(&known->usage, &top->at[i - 1].usage)))
+        return;
+    i -= top->n == top->max;
+    for (; i > 0 && is_before(&known->usage, &top->at[i - 1].usage); i--)
+        top->at[i] = top->at[i - 1];
+    (void)memcpy(top->at[i].id, known->application.id, sizeof top->at[i].id);
+    top->at[i].usage = known->usage;
+    top->n = NM_MIN(top->n + 1, top->max);
+}
+
+unsigned nm_spark_applications_top(struct nm_spark_applications *a, struct nm_spark_application_usage *ret, unsigned n)
+{
+    struct top top = {.at = ret, .max = n};
+
+    pthread_mutex_lock(&a->lock);
+    twalk_r(a->tree, rank, &top);
+    pthread_mutex_unlock(&a->lock);
+    return top.n;
 }
 
 struct nm_spark_counts nm_spark_applications_count(struct nm_spark_applications *a)

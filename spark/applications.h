@@ -20,6 +20,9 @@
 #define NM_SPARK_REGISTRATION_MAX (64u << 10) /* bytes of a message REGISTER */
 #define NM_SPARK_STORED_MAX (UINT64_C(16) << 20) /* bytes of an application's file */
 #define NM_SPARK_SECRET_MAX 1024u
+/* Memory of all executors. A user may have half of it, and an application three eighths (spark/memory.h): about 50,000
+ * executors with ten directories each. */
+#define NM_SPARK_EXECUTORS_BYTES_MAX (UINT64_C(64) << 20)
 
 struct nm_spark_applications;
 
@@ -48,13 +51,34 @@ int nm_spark_applications_find(struct nm_spark_applications *a, const char *id, 
 /* Copies the secret, which the caller erases. */
 int nm_spark_applications_secret(struct nm_spark_applications *a, const char *id,
                                  uint8_t ret[static NM_SPARK_SECRET_MAX], size_t *ret_size);
-/* Books CPU time (shuffle/share.h). */
+/* Books CPU time (shuffle/share.h) before it is used. */
 int nm_spark_applications_charge(struct nm_spark_applications *a, const char *id, uint64_t work_usec, uint64_t now_usec,
                                  uint64_t *ret_wait_usec);
 
+/* What the clients of an application were sent, and their present numbers. As a change, the present numbers may be
+ * negative. */
+struct nm_spark_usage {
+    uint64_t blocks_ok, blocks_failed, sent_bytes;
+    uint64_t slow;                  /* clients that were disconnected because they read too slowly */
+    uint64_t connections, streams;  /* now */
+    uint64_t stalled;               /* clients that have read nothing for some time, now */
+};
+
+/* Adds what a connection has done since the last call, with the CPU time that it has used beyond what was booked. */
+int nm_spark_applications_settle(struct nm_spark_applications *a, const char *id, const struct nm_spark_usage *change,
+                                 uint64_t work_usec, uint64_t now_usec);
+int nm_spark_applications_usage(struct nm_spark_applications *a, const char *id, struct nm_spark_usage *ret);
+
+struct nm_spark_application_usage {
+    char id[NM_SPARK_ID_SIZE];
+    struct nm_spark_usage usage;
+};
+/* Finds the applications with stalled clients, and then those that were sent most. Returns their number, at most n. */
+unsigned nm_spark_applications_top(struct nm_spark_applications *a, struct nm_spark_application_usage *ret, unsigned n);
+
 /* Registers an executor, or replaces its directories. `message` is the message itself, with its code. On failure,
  * *ret_why is a sentence for the client: -ENOENT, -EINVAL if the id, a directory or the number of subdirectories is not
- * permitted, -ENOSPC if there are too many executors, or -ENOMEM. */
+ * permitted, -ENOSPC or -EBUSY if there are too many executors, or -ENOMEM. */
 int nm_spark_applications_register(struct nm_spark_applications *a, struct nm_bytes message, const char **ret_why);
 
 struct nm_spark_executor {
@@ -69,6 +93,7 @@ int nm_spark_applications_executor(struct nm_spark_applications *a, const char *
 struct nm_spark_counts {
     unsigned applications, executors;
     uint64_t not_stored; /* registrations that could not be written */
+    uint64_t stalled;    /* of all applications, as in struct nm_spark_usage */
 };
 
 struct nm_spark_counts nm_spark_applications_count(struct nm_spark_applications *a);

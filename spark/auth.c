@@ -141,6 +141,11 @@ static int answer_engine(struct nm_spark_auth *auth, struct nm_spark_application
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
+bool nm_spark_auth_is_handshake(const struct nm_spark_auth *auth, struct nm_bytes message)
+{
+    return auth->settings->has_engine && message.size > 0 && message.data[0] == CODE_ENGINE;
+}
+
 int nm_spark_auth_answer(struct nm_spark_auth *auth, struct nm_spark_applications *applications,
                          struct nm_bytes message, struct nm_writer *reply, struct nm_spark_cipher **ret_cipher,
                          const char **ret_why)

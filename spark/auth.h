@@ -39,6 +39,8 @@ static inline bool nm_spark_auth_is_done(const struct nm_spark_auth *auth)
     return !auth->settings->is_required || auth->state == NM_SPARK_AUTH_DONE;
 }
 
+/* Returns whether the message begins Spark's own handshake. */
+bool nm_spark_auth_is_handshake(const struct nm_spark_auth *auth, struct nm_bytes message);
 /* Handles a message of a client that is not yet authenticated, and appends the reply's message. When the state is
  * NM_SPARK_AUTH_DONE, *ret_cipher is for the bytes after the reply; NULL: they are not encrypted. Returns -EACCES if
  * the client must get a failure with *ret_why; the connection must be closed then if the state is

@@ -15,6 +15,7 @@ struct nm_spark_cipher;
 struct nm_spark_cipher_ops {
     int (*seal)(struct nm_spark_cipher *c, struct nm_bytes plain, struct nm_writer *wire);
     int (*open)(struct nm_spark_cipher *c, struct nm_bytes wire, struct nm_writer *plain);
+    uint64_t (*memory)(const struct nm_spark_cipher *c); /* NULL: it keeps no bytes */
     void (*free)(struct nm_spark_cipher *c); /* erases the keys */
 };
 
@@ -33,6 +34,12 @@ static inline int nm_spark_cipher_seal(struct nm_spark_cipher *c, struct nm_byte
 static inline int nm_spark_cipher_open(struct nm_spark_cipher *c, struct nm_bytes wire, struct nm_writer *plain)
 {
     return c->ops->open(c, wire, plain);
+}
+
+/* Returns the memory of bytes that could not be decrypted yet. c: may be NULL. */
+static inline uint64_t nm_spark_cipher_memory(const struct nm_spark_cipher *c)
+{
+    return c && c->ops->memory ? c->ops->memory(c) : 0;
 }
 
 /* Accepts NULL. Returns NULL. */

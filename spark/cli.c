@@ -96,6 +96,7 @@ static void service_done(struct nm_spark_service *s)
     nm_shuffle_index_cache_free(s->index_cache);
     nm_spark_data_files_free(s->data_files);
     nm_spark_memory_free(s->memory);
+    nm_spark_guests_free(s->guests);
 }
 
 /* Opens the directory of the registrations, as the user that the server has become. */
@@ -139,10 +140,11 @@ static int serve(const struct nm_spark_options *o, FILE *in, FILE *out, char **r
         (r = nm_spark_applications_new(&locals, state, &s.applications)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
         (r = nm_shuffle_index_cache_new(&s.index_cache)) < 0 ||
-        (r = nm_spark_memory_new(NM_SPARK_MEMORY_MAX, &s.memory)) < 0 ||
+        (r = nm_spark_memory_new(NM_SPARK_MEMORY_MAX, &s.memory)) < 0 || (r = nm_spark_guests_new(&s.guests)) < 0 ||
         (r = nm_spark_data_files_new(max_data_files(), &s.data_files)) < 0 ||
         (r = nm_spark_server_new(&s, &listen, &server, ret_message)) < 0)
         return r;
+    nm_shuffle_connections_limit_guests(s.connections, o->max_connections / 8, o->max_connections / 2);
     nm_spark_applications_share(s.applications, nm_shuffle_share_of_node());
     if (fprintf(out, "{\"listening\": %u}\n", nm_spark_server_port(server)) < 0 || fflush(out) != 0)
         return nm_fail(ret_message, -errno, "Can't write to standard output: %m");

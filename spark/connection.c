@@ -13,6 +13,19 @@
 #include "spark/session.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fnv1a.h"
+
+/* Prices of work for clients without an application (spark/guests.h): accepting a connection, and Spark's handshake,
+ * which makes keys. */
+#define ACCEPT_PRICE_USEC 30u
+#define HANDSHAKE_PRICE_USEC 400u
+/* Memory for answers in a turn: both writers may have doubled their memory for a short answer. */
+#define USUAL_BYTES (UINT64_C(256) << 10)
+/* Frames that a client may send before it belongs to an application. Authentication takes at most two, and one more
+ * that is refused. */
+#define GUEST_FRAMES_MAX 8u
+/* Booked work that was not done, and that may be done later, at most. */
+#define CREDIT_USEC NM_SHUFFLE_TURN_USEC
 
 struct connection {
     struct nm_shuffle_turns turns;
@@ -21,9 +34,14 @@ struct connection {
     bool is_answering; /* an answer is being sent, or waits for its share */
     bool is_closing;   /* the last answer is being sent */
     uint64_t taken_bytes; /* of service->memory */
+    uint64_t kept_bytes;  /* that were taken at the end of the last turn */
+    uint64_t credit_usec; /* booked work that was not done yet */
+    unsigned n_guest_frames;
+    struct nm_spark_usage told; /* present numbers that the application has */
     bool has_answered; /* since the time for the next frame has begun */
     struct nm_spark_cipher *cipher;
     struct nm_spark_account account;
+    struct nm_spark_reserve reserve;
     struct nm_spark_session session;
     struct nm_spark_sender sender;
     struct nm_spark_receiver receiver;
@@ -32,6 +50,39 @@ struct connection {
 static struct connection *of_turns(struct nm_shuffle_turns *t)
 {
     return NM_CONTAINER_OF(t, struct connection, turns);
+}
+
+/* Adds to the figures of the application what the connection has done, and books the CPU time that was not paid. */
+static void settle(struct connection *c, uint64_t unpaid_usec, const struct nm_spark_usage *now)
+{
+    struct nm_spark_usage change = c->sender.done;
+
+    c->sender.done = (struct nm_spark_usage){};
+    if (!c->receiver.is_known) {
+        if (unpaid_usec > 0)
+            nm_spark_guests_owe(c->service->guests, c->receiver.host, unpaid_usec, nm_now_usec());
+        return;
+    }
+    change.connections = now->connections - c->told.connections;
+    change.streams = now->streams - c->told.streams;
+    change.stalled = now->stalled - c->told.stalled;
+    c->told = *now;
+    (void)nm_spark_applications_settle(c->service->applications, c->session.application.id, &change, unpaid_usec,
+                                       nm_now_usec());
+}
+
+/* Ends a turn that has used so much CPU time. Prices are booked before the work is done; what a turn uses beyond them,
+ * for example to encrypt a block, is booked now, and the next work waits for it. So the booked work is never less than
+ * the used time for long, whatever the clients ask for. */
+static void end_turn(struct connection *c, uint64_t used_usec)
+{
+    const uint64_t paid_usec = c->credit_usec + c->sender.booked_usec;
+    const struct nm_spark_usage now = {
+        .connections = 1, .streams = c->session.streams.n, .stalled = c->sender.is_stalled};
+
+    c->sender.booked_usec = 0;
+    c->credit_usec = NM_MIN(nm_sub_u64(paid_usec, used_usec), (uint64_t)CREDIT_USEC);
+    settle(c, nm_sub_u64(used_usec, paid_usec), &now);
 }
 
 void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
@@ -45,6 +96,7 @@ void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
     atomic_fetch_sub(&c->service->count.streams, c->session.streams.n);
     nm_spark_session_done(&c->session);
     nm_spark_sender_done(&c->sender);
+    settle(c, 0, &(struct nm_spark_usage){});
     nm_spark_receiver_done(&c->receiver);
     nm_spark_cipher_free(c->cipher);
     nm_spark_memory_give(service->memory, c->session.application.uid, c->session.application.id, c->taken_bytes);
@@ -69,16 +121,23 @@ static int belong(struct connection *c)
         return -EBUSY;
     }
     c->receiver.is_known = true;
+    c->turns.task.owner = nm_fnv1a_64(app->id);
     return 0;
 }
 
-/* Takes the memory that the connection has now from that of its application, or gives it back. */
-static int account(struct connection *c)
+/* Takes the memory that the connection has now from that of its application, or gives it back. The usual memory
+ * for answers changes only at the end of a turn: before, no more connections have it than there are threads. */
+static int account(struct connection *c, bool is_end)
 {
     const struct nm_spark_application *app = &c->session.application;
-    const uint64_t bytes = c->session.streams.bytes + nm_spark_sender_memory(&c->sender);
+    const uint64_t answers = nm_spark_sender_memory(&c->sender);
+    const uint64_t used = c->session.streams.bytes + nm_spark_receiver_memory(&c->receiver) +
+                          (is_end || answers > USUAL_BYTES ? answers : 0);
+    const uint64_t bytes = is_end ? used : NM_MAX(used, c->kept_bytes);
     int r;
 
+    if (!*app->id) /* such a connection has only short answers */
+        return 0;
     if (bytes > c->taken_bytes) {
         r = nm_spark_memory_take(c->service->memory, app->uid, app->id, bytes - c->taken_bytes);
         if (r < 0)
@@ -87,7 +146,21 @@ static int account(struct connection *c)
         nm_spark_memory_give(c->service->memory, app->uid, app->id, c->taken_bytes - bytes);
     }
     c->taken_bytes = bytes;
+    if (is_end)
+        c->kept_bytes = bytes;
     return 0;
+}
+
+/* The function of struct nm_spark_reserve. account() gives back what is not needed after the answer. */
+static int reserve(uint64_t bytes, void *userdata)
+{
+    struct connection *c = userdata;
+    const struct nm_spark_application *app = &c->session.application;
+    int r = nm_spark_memory_take(c->service->memory, app->uid, app->id, bytes);
+
+    if (r == 0)
+        c->taken_bytes += bytes;
+    return r;
 }
 
 /* The function of struct nm_spark_account. */
@@ -108,6 +181,16 @@ static int encrypt(struct connection *c, struct nm_spark_cipher *cipher)
     return r < 0 ? r : nm_spark_receiver_encrypt(&c->receiver, cipher);
 }
 
+/* Pays for the answer to a frame. Returns -EBUSY if a client without an application has sent too many frames. */
+static int pay(struct connection *c, struct nm_bytes frame, uint64_t now_usec)
+{
+    const bool is_handshake = nm_spark_session_is_handshake(&c->session, frame);
+
+    if (!c->receiver.is_known && c->n_guest_frames == GUEST_FRAMES_MAX)
+        return -EBUSY;
+    return nm_spark_sender_pay(&c->sender, frame.size, is_handshake ? HANDSHAKE_PRICE_USEC : 0, now_usec);
+}
+
 /* Answers a frame. */
 static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec)
 {
@@ -115,15 +198,18 @@ static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec
     const unsigned n_streams = c->session.streams.n;
     const size_t collected = c->sender.out.size;
     struct nm_spark_answer a = {.part.fd = -EBADF};
-    int r = nm_spark_sender_pay(&c->sender, frame.size, now_usec);
+    int r = pay(c, frame, now_usec);
 
+    if (r == -EBUSY)
+        atomic_fetch_add(&c->service->count.refused, 1);
     if (r != 0)
         return r;
+    c->n_guest_frames += !c->receiver.is_known;
     /* Threads that look at the same time may exceed the limit by their number, as in Spark. */
     c->session.has_room = limits->chunks == 0 || atomic_load(&c->service->count.chunks) < limits->chunks;
     r = nm_spark_session_answer(&c->session, frame, &c->sender.out, &a);
     atomic_fetch_add(&c->service->count.streams, (uint_fast64_t)c->session.streams.n - n_streams);
-    if (r == 0 && (r = account(c)) < 0) {
+    if (r == 0 && (r = account(c, false)) < 0) {
         nm_spark_part_close(&a.part);
         nm_spark_cipher_free(a.cipher);
     }
@@ -134,6 +220,7 @@ static int answer(struct connection *c, struct nm_bytes frame, uint64_t now_usec
         return r;
     }
     atomic_fetch_add(&c->service->count.blocks_failed, a.has_failed);
+    c->sender.done.blocks_failed += a.has_failed;
     nm_spark_sender_begin(&c->sender, &a.part);
     c->is_closing = a.closes;
     if (a.cipher && (r = encrypt(c, a.cipher)) < 0)
@@ -175,6 +262,7 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
     struct connection *c = of_turns(t);
     _cleanup_(nm_spark_open_dirs_close) struct nm_spark_open_dirs dirs = {};
     const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
+    const uint64_t begun_usec = nm_clock_usec(CLOCK_THREAD_CPUTIME_ID);
     int r = 0;
 
     c->session.lookups.open_dirs = &dirs;
@@ -192,30 +280,45 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
             r = answer_next(c, now_usec, ret_wait);
         }
     }
-    /* a client need not wait for earlier answers while the next one waits for the share, or cannot be made */
-    if (r < 0 || (r == NM_SHUFFLE_E_WAIT && ret_wait->events == 0))
+    /* a client need not wait for earlier answers while the next one waits for its turn or for the share, or cannot be
+     * made */
+    if (r != NM_SHUFFLE_E_WAIT || ret_wait->events == 0)
         (void)nm_spark_sender_flush(&c->sender, false);
     c->session.lookups.open_dirs = NULL;
     nm_spark_sender_own(&c->sender);
     nm_spark_sender_trim(&c->sender);
-    (void)account(c); /* the memory has not grown */
+    end_turn(c, nm_sub_u64(nm_clock_usec(CLOCK_THREAD_CPUTIME_ID), begun_usec));
+    if (account(c, true) < 0 && r >= 0) { /* the client doesn't read, and its application has no memory left */
+        atomic_fetch_add(&c->service->count.refused, 1);
+        return -EBUSY;
+    }
     return r;
 }
 
 /* ---- in the loop's thread ----------------------------------------------------------------- */
 
+/* Takes a slot for a connection. There is no answer that makes a client try again, so the spare slots are not used. */
+static int enter(struct nm_spark_service *s, int fd, const char *host, uint64_t host_id, unsigned *ret_slot)
+{
+    uint64_t ignored;
+    int r = nm_spark_guests_book(s->guests, host_id, ACCEPT_PRICE_USEC, nm_now_usec(), &ignored);
+
+    return r < 0 ? r : nm_shuffle_connections_enter(s->connections, fd, host, ret_slot);
+}
+
 int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const char *host)
 {
     _cleanup_close_ int fd = accepted;
     _cleanup_free_ struct connection *c = malloc(sizeof *c);
+    const uint64_t host_id = nm_spark_guests_host(s->guests, host);
     struct nm_shuffle_wait first;
     unsigned slot;
     int r;
 
     if (!c)
         return -ENOMEM;
-    r = nm_shuffle_connections_enter(s->connections, fd, host, &slot);
-    if (r == NM_SHUFFLE_CONNECTIONS_E_SPARE) { /* there is no answer that makes a client try again */
+    r = enter(s, fd, host, host_id, &slot);
+    if (r == NM_SHUFFLE_CONNECTIONS_E_SPARE) {
         (void)STEAL_FD(fd);
         nm_shuffle_connections_leave(s->connections, slot);
         r = -EBUSY;
@@ -225,16 +328,21 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
         return r;
     }
     c->service = s;
-    c->turns = (struct nm_shuffle_turns){.loop = s->loop, .idle.fd = STEAL_FD(fd)}; /* the slot owns it from here on */
+    c->turns = (struct nm_shuffle_turns){
+        .loop = s->loop, .idle.fd = STEAL_FD(fd), .task.owner = host_id}; /* the slot owns it from here on */
     c->slot = slot;
     c->is_answering = c->is_closing = c->has_answered = false;
-    c->taken_bytes = 0;
+    c->taken_bytes = c->kept_bytes = c->credit_usec = 0;
+    c->n_guest_frames = 0;
+    c->told = (struct nm_spark_usage){};
     c->cipher = NULL;
     c->account = (struct nm_spark_account){pay_index, c};
+    c->reserve = (struct nm_spark_reserve){reserve, c};
     nm_spark_session_init(&c->session, s->applications, &s->auth);
     c->session.lookups = (struct nm_spark_lookup_state){NULL, s->data_files, s->index_cache, &c->account};
-    nm_spark_sender_init(&c->sender, s, c->turns.idle.fd, c->session.application.id);
-    nm_spark_receiver_init(&c->receiver, s, c->turns.idle.fd, &c->session.application);
+    c->session.reserve = &c->reserve;
+    nm_spark_sender_init(&c->sender, s, c->turns.idle.fd, c->session.application.id, host_id);
+    nm_spark_receiver_init(&c->receiver, s, c->turns.idle.fd, &c->session.application, host_id);
     atomic_fetch_add(&s->count.connections, 1);
     atomic_fetch_add(&s->n_connections, 1);
     first = (struct nm_shuffle_wait){POLLIN, c->receiver.deadline_usec};

@@ -9,6 +9,10 @@
  *   {"remove": {"application": "application_1410901177871_0001"}}
  *   {"count": {}}   in the answer, an output is a block, as nmd knows the figures of nm-shuffle by these names
  *
+ * The answer to "count" has the figures of all applications together, and in "top" those of at most 32 applications:
+ * first those with clients that have read nothing for 10 s ("stalled"), then those that were sent most. The answer to
+ * "remove" has the figures of the application in "ended".
+ *
  * uid: the owner of the files (if all containers run as one user, the uid of that user); secret: the application's
  * secret in hexadecimal, empty without authentication; stored: false if the application asks that its executors are not
  * stored (spark.yarn.shuffle.server.recovery.disabled).

@@ -15,6 +15,7 @@ libnm_spark_a_SOURCES = \
 	%D%/data-files.c %D%/data-files.h \
 	%D%/engine.c %D%/engine.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/guests.c %D%/guests.h \
 	%D%/local-dirs.c %D%/local-dirs.h \
 	%D%/memory.c %D%/memory.h \
 	%D%/message.c %D%/message.h \

@@ -14,7 +14,8 @@
 /* Time without a frame after which a connection ends, if the operator has set no time. Clients close theirs after
  * spark.network.timeout, 120 s. */
 #define IDLE_USEC (240 * NM_USEC_PER_SEC)
-/* Time for a frame that has begun, and the least bytes per second. */
+/* Time for a frame that has begun, and until a connection must belong to an application: other clients need its slot.
+ * And the least bytes per second of a large frame. */
 #define FRAME_USEC (20 * NM_USEC_PER_SEC)
 #define SLOWEST_BYTES_PER_SEC 65536u
 #define LARGE_FIRST_BYTES (64u << 10)
@@ -27,16 +28,20 @@ static uint64_t frame_usec(const struct nm_spark_receiver *r)
 }
 
 void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service *service, int fd,
-                            const struct nm_spark_application *application)
+                            const struct nm_spark_application *application, uint64_t host)
 {
+    const uint64_t now_usec = nm_now_usec();
+
     r->service = service;
     r->fd = fd;
     r->application = application;
+    r->host = host;
     r->is_known = false;
+    r->guest_deadline_usec = now_usec + frame_usec(r);
     r->cipher = NULL;
     r->plain = (struct nm_writer){};
     r->plain_used = 0;
-    r->deadline_usec = nm_now_usec() + frame_usec(r); /* the first frame */
+    r->deadline_usec = now_usec + frame_usec(r); /* the first frame */
     r->skipped_bytes = 0;
     r->at = r->end = r->in_use = 0;
     r->large = NULL;
@@ -46,12 +51,8 @@ void nm_spark_receiver_init(struct nm_spark_receiver *r, struct nm_spark_service
 /* A frame is received and answered before its connection gets an application. */
 static int take(struct nm_spark_receiver *r, uint64_t bytes)
 {
-    if (r->is_known)
-        return nm_spark_memory_take(r->service->memory, r->application->uid, r->application->id, bytes);
-    if (atomic_fetch_add(&r->service->received_bytes, bytes) + bytes <= NM_SPARK_RECEIVED_MAX)
-        return 0;
-    atomic_fetch_sub(&r->service->received_bytes, bytes);
-    return -ENOBUFS;
+    return r->is_known ? nm_spark_memory_take(r->service->memory, r->application->uid, r->application->id, bytes)
+                       : nm_spark_guests_take(r->service->guests, r->host, bytes);
 }
 
 static void give(struct nm_spark_receiver *r, uint64_t bytes)
@@ -59,7 +60,7 @@ static void give(struct nm_spark_receiver *r, uint64_t bytes)
     if (r->is_known)
         nm_spark_memory_give(r->service->memory, r->application->uid, r->application->id, bytes);
     else
-        atomic_fetch_sub(&r->service->received_bytes, bytes);
+        nm_spark_guests_give(r->service->guests, r->host, bytes);
 }
 
 static void release(struct nm_spark_receiver *r)
@@ -68,6 +69,17 @@ static void release(struct nm_spark_receiver *r)
     r->large = NULL;
     give(r, r->large_room);
     r->large_room = 0;
+}
+
+uint64_t nm_spark_receiver_memory(const struct nm_spark_receiver *r)
+{
+    return r->plain.room + nm_spark_cipher_memory(r->cipher);
+}
+
+/* Sets the time until which a frame must have arrived. */
+static void set_deadline(struct nm_spark_receiver *r, uint64_t deadline_usec)
+{
+    r->deadline_usec = r->is_known ? deadline_usec : NM_MIN(deadline_usec, r->guest_deadline_usec);
 }
 
 void nm_spark_receiver_done(struct nm_spark_receiver *r)
@@ -137,7 +149,7 @@ static ssize_t receive_in(struct nm_spark_receiver *r)
     if (n > 0)
         r->end += (size_t)n;
     if (n > 0 && was_empty)
-        r->deadline_usec = nm_now_usec() + frame_usec(r);
+        set_deadline(r, nm_now_usec() + frame_usec(r));
     return n;
 }
 
@@ -279,5 +291,5 @@ void nm_spark_receiver_restart(struct nm_spark_receiver *r)
     const uint64_t idle_usec = r->service->limits.timeout_usec ?: IDLE_USEC;
     const bool has_begun = r->at < r->end || r->plain_used < r->plain.size || r->skipped_bytes > 0;
 
-    r->deadline_usec = nm_now_usec() + (has_begun || !r->is_known ? frame_usec(r) : idle_usec);
+    set_deadline(r, nm_now_usec() + (has_begun || !r->is_known ? frame_usec(r) : idle_usec));
 }

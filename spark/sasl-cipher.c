@@ -230,6 +230,11 @@ static int open_bytes(struct nm_spark_cipher *base, struct nm_bytes wire, struct
 
 /* ---- the cipher --------------------------------------------------------------------------- */
 
+static uint64_t memory_of(const struct nm_spark_cipher *base)
+{
+    return NM_CONTAINER_OF(base, const struct sasl_cipher, base)->received.room;
+}
+
 static void free_cipher(struct nm_spark_cipher *base)
 {
     struct sasl_cipher *c = NM_CONTAINER_OF(base, struct sasl_cipher, base);
@@ -241,7 +246,8 @@ static void free_cipher(struct nm_spark_cipher *base)
 
 int nm_spark_sasl_cipher_new(const struct nm_spark_sasl_result *result, struct nm_spark_cipher **ret)
 {
-    static const struct nm_spark_cipher_ops ops = {.seal = seal, .open = open_bytes, .free = free_cipher};
+    static const struct nm_spark_cipher_ops ops = {
+        .seal = seal, .open = open_bytes, .memory = memory_of, .free = free_cipher};
     struct sasl_cipher *c = calloc(1, sizeof *c);
 
     if (!c)

@@ -29,14 +29,13 @@
 /* Collected bytes that are sent, and the largest part that is copied to them. */
 #define OUT_BYTES (64u << 10)
 #define COPIED_MAX (16u << 10)
-/* Memory that a connection usually has: both writers may have doubled their memory for a short answer. */
-#define USUAL_BYTES (4u * OUT_BYTES)
 /* Pause before a new try to book. */
 #define BUSY_PAUSE_USEC (200 * NM_USEC_PER_MSEC)
 
-void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app)
+void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app,
+                          uint64_t host)
 {
-    *s = (struct nm_spark_sender){.service = service, .fd = fd, .app = app, .part.fd = -EBADF};
+    *s = (struct nm_spark_sender){.service = service, .fd = fd, .app = app, .host = host, .part.fd = -EBADF};
 }
 
 static uint64_t grace_usec(const struct nm_spark_sender *s)
@@ -47,6 +46,8 @@ static uint64_t grace_usec(const struct nm_spark_sender *s)
 static void end_part(struct nm_spark_sender *s, bool is_whole)
 {
     if (s->has_part) {
+        s->done.blocks_ok += is_whole;
+        s->done.blocks_failed += !is_whole;
         atomic_fetch_add(is_whole ? &s->service->count.blocks_ok : &s->service->count.blocks_failed, 1);
         atomic_fetch_sub(&s->service->count.chunks, 1);
     }
@@ -69,17 +70,30 @@ static int wait_for_time(struct nm_spark_sender *s, uint64_t until_usec)
     return NM_SHUFFLE_E_WAIT;
 }
 
+/* Books work of a client whose application is not known. */
+static int book_guest(struct nm_spark_sender *s, uint64_t work_usec, uint64_t now_usec, bool *ret_booked)
+{
+    uint64_t wait_usec = 0;
+    int r = nm_spark_guests_book(s->service->guests, s->host, work_usec, now_usec, &wait_usec);
+
+    *ret_booked = r == 0;
+    if (r < 0)
+        return r;
+    s->booked_usec += work_usec;
+    return wait_usec > 0 ? wait_for_time(s, now_usec + wait_usec) : 0;
+}
+
 /* Books work. Returns NM_SHUFFLE_E_WAIT if it may start only later; *ret_booked then says whether it is booked. */
 static int book(struct nm_spark_sender *s, uint64_t work_usec, uint64_t now_usec, bool *ret_booked)
 {
     uint64_t wait_usec = 0;
     int r;
 
-    *ret_booked = true;
     if (!*s->app)
-        return 0;
+        return book_guest(s, work_usec, now_usec, ret_booked);
     r = nm_spark_applications_charge(s->service->applications, s->app, work_usec, now_usec, &wait_usec);
     *ret_booked = r == 0;
+    s->booked_usec += r == 0 ? work_usec : 0;
     if (r == -ENOENT)
         return -ECONNRESET; /* the application has ended */
     if (r == -EBUSY)
@@ -87,11 +101,11 @@ static int book(struct nm_spark_sender *s, uint64_t work_usec, uint64_t now_usec
     return wait_usec > 0 ? wait_for_time(s, now_usec + wait_usec) : 0;
 }
 
-int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes, uint64_t now_usec)
+int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes, uint64_t extra_usec, uint64_t now_usec)
 {
-    if (s->is_paid)
-        return 0;
-    return book(s, ANSWER_PRICE_USEC + bytes * PARSE_PRICE_USEC_PER_MIB / NM_MIB, now_usec, &s->is_paid);
+    const uint64_t work_usec = ANSWER_PRICE_USEC + bytes * PARSE_PRICE_USEC_PER_MIB / NM_MIB + extra_usec;
+
+    return s->is_paid ? 0 : book(s, work_usec, now_usec, &s->is_paid);
 }
 
 bool nm_spark_sender_pay_index(struct nm_spark_sender *s, uint64_t bytes)
@@ -104,23 +118,33 @@ bool nm_spark_sender_pay_index(struct nm_spark_sender *s, uint64_t bytes)
 
 /* ---- collected bytes ---------------------------------------------------------------------- */
 
-/* Waits until the client has read a part of the bytes before. */
+static int fail_slow(struct nm_spark_sender *s)
+{
+    s->done.slow++;
+    atomic_fetch_add(&s->service->count.slow, 1);
+    return -ETIMEDOUT;
+}
+
+/* Waits until the client has read a part of the bytes before. The wait is interrupted once, to note that the client has
+ * read nothing for a time. */
 static int wait_for_client(struct nm_spark_sender *s)
 {
-    const uint64_t now_usec = nm_now_usec();
-    const uint64_t end_usec = s->has_part ? NM_MIN(s->part_deadline_usec, s->stalled_usec) : s->stalled_usec;
+    const uint64_t now_usec = nm_now_usec(), note_usec = s->moved_usec + NM_SPARK_STALLED_USEC;
+    uint64_t end_usec = s->moved_usec + grace_usec(s);
 
-    if (now_usec > end_usec) {
-        atomic_fetch_add(&s->service->count.slow, 1);
-        return -ETIMEDOUT;
-    }
-    s->wait = (struct nm_shuffle_wait){POLLOUT, end_usec};
+    if (s->has_part)
+        end_usec = NM_MIN(end_usec, s->part_deadline_usec);
+    if (now_usec > end_usec)
+        return fail_slow(s);
+    s->is_stalled = now_usec >= note_usec;
+    s->wait = (struct nm_shuffle_wait){POLLOUT, s->is_stalled ? end_usec : NM_MIN(end_usec, note_usec)};
     return NM_SHUFFLE_E_WAIT;
 }
 
 static void note_sent(struct nm_spark_sender *s, uint64_t now_usec)
 {
-    s->stalled_usec = now_usec + grace_usec(s);
+    s->moved_usec = now_usec;
+    s->is_stalled = false;
 }
 
 /* Sends bytes, and removes them when all are sent. Their memory is kept, because it is soon used again. */
@@ -152,9 +176,7 @@ bool nm_spark_sender_is_full(const struct nm_spark_sender *s)
 
 uint64_t nm_spark_sender_memory(const struct nm_spark_sender *s)
 {
-    const uint64_t bytes = s->out.room + s->wire.room;
-
-    return bytes > USUAL_BYTES ? bytes : 0;
+    return s->out.room + s->wire.room;
 }
 
 void nm_spark_sender_trim(struct nm_spark_sender *s)
@@ -230,6 +252,7 @@ static int has_moved(struct nm_spark_sender *s, ssize_t n)
     if (n == 0)
         return -EBADMSG; /* the file was truncated; the connection must break, because the client has the length */
     s->at += (uint64_t)n;
+    s->done.sent_bytes += (uint64_t)n;
     atomic_fetch_add(&s->service->count.sent_bytes, (uint_fast64_t)n);
     return 0;
 }
@@ -303,10 +326,8 @@ int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec)
     while (s->has_part && s->at < s->part.start + s->part.bytes) {
         int r;
 
-        if (now_usec > s->part_deadline_usec) {
-            atomic_fetch_add(&s->service->count.slow, 1);
-            return -ETIMEDOUT;
-        }
+        if (now_usec > s->part_deadline_usec)
+            return fail_slow(s);
         if (now_usec > end_usec)
             return NM_SHUFFLE_E_TURN;
         if ((r = send_piece(s)) != 0)

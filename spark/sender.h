@@ -9,10 +9,17 @@
 #include "shuffle/wait.h"
 #include "spark/service.h"
 
+/* Time after which a client that reads nothing counts as stalled. */
+#define NM_SPARK_STALLED_USEC (10 * NM_USEC_PER_SEC)
+
 struct nm_spark_sender {
     struct nm_spark_service *service;
     int fd;
-    const char *app;           /* application that pays; empty: unknown */
+    const char *app;           /* application that pays; empty: unknown, and the host pays */
+    uint64_t host;
+    uint64_t booked_usec;      /* work that was booked; the owner of the connection resets it */
+    struct nm_spark_usage done; /* what was sent; the owner resets it, too */
+    bool is_stalled;           /* the client has read nothing for NM_SPARK_STALLED_USEC */
     struct nm_spark_cipher *cipher; /* NULL: what is sent is not encrypted */
     struct nm_writer out;      /* collected bytes */
     struct nm_writer wire;     /* encrypted bytes, if there is a cipher */
@@ -22,19 +29,22 @@ struct nm_spark_sender {
     bool is_new;               /* nm_spark_sender_continue() begins with an answer */
     uint64_t at, paid_to;      /* next byte of the part's file, and the end of the bytes that are paid */
     bool is_paid;              /* the answer is paid that will be made next */
-    uint64_t part_deadline_usec, stalled_usec;
+    uint64_t part_deadline_usec;
+    uint64_t moved_usec;       /* when the client has last read */
     struct nm_shuffle_wait wait;
 };
 
-void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app);
+void nm_spark_sender_init(struct nm_spark_sender *s, struct nm_spark_service *service, int fd, const char *app,
+                          uint64_t host);
 void nm_spark_sender_done(struct nm_spark_sender *s);
 
 /* Encrypts all bytes after those that are collected. The cipher must exist as long as the sender. Returns 0 or
  * -ENOMEM. */
 int nm_spark_sender_encrypt(struct nm_spark_sender *s, struct nm_spark_cipher *cipher);
 /* Pays for an answer before it is made: so many bytes are parsed, at most two files are opened, and a small part is
- * sent. Returns 0, NM_SHUFFLE_E_WAIT, or -ECONNRESET if the application has ended. */
-int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes, uint64_t now_usec);
+ * sent. extra_usec: for other work. Returns 0, NM_SHUFFLE_E_WAIT, -ECONNRESET if the application has ended, or -EBUSY
+ * if the host, without an application, has used too much time. */
+int nm_spark_sender_pay(struct nm_spark_sender *s, uint64_t bytes, uint64_t extra_usec, uint64_t now_usec);
 /* Books the reading of so many bytes of an index (struct nm_spark_account). The next answer waits for it. Returns
  * whether it is booked. */
 bool nm_spark_sender_pay_index(struct nm_spark_sender *s, uint64_t bytes);
@@ -47,7 +57,7 @@ void nm_spark_sender_own(struct nm_spark_sender *s);
 int nm_spark_sender_continue(struct nm_spark_sender *s, uint64_t end_usec);
 /* Returns whether the collected bytes must be sent before another answer is made. */
 bool nm_spark_sender_is_full(const struct nm_spark_sender *s);
-/* Returns the memory of long answers: more than each connection may have. */
+/* Returns the memory of collected bytes. */
 uint64_t nm_spark_sender_memory(const struct nm_spark_sender *s);
 /* Sends the collected bytes. Returns 0, NM_SHUFFLE_E_WAIT or -errno. */
 int nm_spark_sender_flush(struct nm_spark_sender *s, bool more);

@@ -8,11 +8,10 @@
 #include "shuffle/connections.h"
 #include "shuffle/turns.h"
 #include "spark/auth.h"
+#include "spark/guests.h"
 #include "spark/memory.h"
 
-/* Bytes of all frames that are being received by connections without an application. Those of other connections count
- * as the application's memory (spark/memory.h). A frame is larger than a few KiB only if it asks for many blocks. */
-#define NM_SPARK_RECEIVED_MAX (UINT64_C(64) << 20)
+/* A frame is larger than a few KiB only if it asks for many blocks. */
 #define NM_SPARK_FRAME_MAX (UINT64_C(16) << 20)
 #define NM_SPARK_UNAUTHENTICATED_FRAME_MAX (UINT64_C(64) << 10)
 
@@ -36,11 +35,11 @@ struct nm_spark_service {
     struct nm_shuffle_index_cache *index_cache; /* NULL: no index is kept in memory */
     struct nm_spark_data_files *data_files;     /* NULL: no file is kept open */
     struct nm_spark_memory *memory;             /* NULL: no limit */
+    struct nm_spark_guests *guests;             /* NULL: no limit */
     atomic_uint n_connections; /* open now */
     struct nm_spark_auth_settings auth;
     struct nm_shuffle_connections *connections;
     const struct nm_shuffle_loop *loop;
     struct nm_spark_limits limits;
-    atomic_uint_fast64_t received_bytes; /* see NM_SPARK_RECEIVED_MAX */
     struct nm_spark_counters count;
 };

@@ -11,6 +11,9 @@
 
 #define WHY_SIZE 512u
 #define DIRS_BYTES_MAX (8u << 20) /* directories of the executors that one message names */
+/* Memory that is taken at once for an answer with directories. They are copied twice, to memory that may be doubled. */
+#define DIRS_STEP_BYTES (8u << 10)
+#define DIRS_COPIES 6u
 
 /* The answer that is being made. */
 struct turn {
@@ -18,6 +21,7 @@ struct turn {
     struct nm_spark_frame frame;
     struct nm_writer *w;
     struct nm_spark_answer answer;
+    uint64_t reserved_bytes;
 };
 
 void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applications *applications,
@@ -30,6 +34,13 @@ void nm_spark_session_init(struct nm_spark_session *s, struct nm_spark_applicati
 void nm_spark_session_done(struct nm_spark_session *s)
 {
     nm_spark_streams_done(&s->streams);
+}
+
+static int reserve(struct turn *t, uint64_t bytes)
+{
+    const struct nm_spark_reserve *reserve = t->session->reserve;
+
+    return reserve ? reserve->take(bytes, reserve->userdata) : 0;
 }
 
 static int fail(struct turn *t, const char *why)
@@ -149,14 +160,16 @@ static int reply(struct turn *t, struct nm_writer *message)
 /* Copies the message, because the stream refers to it. */
 static int answer_open(struct turn *t)
 {
-    _cleanup_free_ uint8_t *copy = malloc(t->frame.body.size);
+    _cleanup_free_ uint8_t *copy = NULL;
     struct nm_spark_message m;
     struct nm_writer w = {};
     const char *why;
     int64_t id;
-    int r;
+    int r = reserve(t, t->frame.body.size);
 
-    if (!copy)
+    if (r < 0)
+        return r;
+    if (!(copy = malloc(t->frame.body.size)))
         return -ENOMEM;
     (void)memcpy(copy, t->frame.body.data, t->frame.body.size);
     if ((r = nm_spark_message_parse((struct nm_bytes){copy, t->frame.body.size}, &m, &why)) < 0)
@@ -189,6 +202,18 @@ static int answer_remove(struct turn *t)
     return reply(t, &w);
 }
 
+/* Takes memory for further directories. */
+static int reserve_dirs(struct turn *t, const struct nm_spark_dirs_reply *dirs)
+{
+    const uint64_t bytes = dirs->execs.size + dirs->counts.size + dirs->dirs.size;
+    int r;
+
+    for (; bytes >= t->reserved_bytes; t->reserved_bytes += DIRS_STEP_BYTES)
+        if ((r = reserve(t, DIRS_COPIES * DIRS_STEP_BYTES)) < 0)
+            return r;
+    return 0;
+}
+
 /* Adds the directories of an executor. */
 static int add_dirs(struct turn *t, const char *exec, struct nm_spark_dirs_reply *dirs)
 {
@@ -198,7 +223,7 @@ static int add_dirs(struct turn *t, const char *exec, struct nm_spark_dirs_reply
     char path[NM_SPARK_PATH_SIZE];
     int r = nm_spark_applications_executor(s->applications, s->application.id, exec, &executor);
 
-    if (r < 0)
+    if (r < 0 || (r = reserve_dirs(t, dirs)) < 0)
         return r;
     nm_spark_dirs_begin(dirs, nm_bytes_of(exec), executor.n);
     for (uint32_t i = 0; i < executor.n; i++) {
@@ -231,6 +256,8 @@ static int answer_dirs(struct turn *t, const struct nm_spark_message *m)
     while (execs.n > 0) {
         int r = nm_spark_copy_id(nm_spark_texts_next(&execs), exec) ? add_dirs(t, exec, &dirs) : -EINVAL;
 
+        if (is_of_the_server(r) || r == -EBUSY)
+            return r;
         if (r < 0)
             return fail_dirs(t, exec, r);
     }
@@ -323,6 +350,14 @@ static int answer_frame(struct turn *t)
     case NM_SPARK_FRAME_MERGED_META: return answer_push(t);
     }
     return -EBADMSG;
+}
+
+bool nm_spark_session_is_handshake(const struct nm_spark_session *s, struct nm_bytes frame)
+{
+    struct nm_spark_frame f;
+
+    return !nm_spark_auth_is_done(&s->auth) && nm_spark_frame_parse(frame, &f) == 0 && f.type == NM_SPARK_FRAME_RPC &&
+           nm_spark_auth_is_handshake(&s->auth, f.body);
 }
 
 int nm_spark_session_answer(struct nm_spark_session *s, struct nm_bytes frame, struct nm_writer *w,

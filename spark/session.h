@@ -17,12 +17,19 @@
  * blocks of at most 1 MiB (spark.shuffle.push.maxBlockSizeToPush). */
 #define NM_SPARK_SKIPPED_MAX (UINT64_C(16) << 20)
 
+/* Takes memory of the application for an answer, before the answer is made. Returns -EBUSY if it may not have more. */
+struct nm_spark_reserve {
+    int (*take)(uint64_t bytes, void *userdata);
+    void *userdata;
+};
+
 struct nm_spark_session {
     struct nm_spark_applications *applications;
     struct nm_spark_auth auth;
     struct nm_spark_application application; /* id is empty before the first message */
     struct nm_spark_streams streams;
     struct nm_spark_lookup_state lookups; /* for blocks of the following frames */
+    const struct nm_spark_reserve *reserve; /* NULL: no limit */
     bool has_room; /* for another block; false: a request for a block closes the connection */
 };
 
@@ -38,6 +45,9 @@ struct nm_spark_answer {
     struct nm_spark_cipher *cipher; /* for all bytes after the frame and the answer, which the caller frees; or NULL */
     struct nm_spark_part part;  /* follows the frame that was appended to the writer */
 };
+
+/* Returns whether the frame makes the server use much CPU time for a client that has no application yet. */
+bool nm_spark_session_is_handshake(const struct nm_spark_session *s, struct nm_bytes frame);
 
 /* Appends the answer to a frame, and opens the part of a file that follows it, which nm_spark_part_close() closes. May
  * block on a disk. Returns -errno if the connection must be closed. */

@@ -57,8 +57,8 @@ shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-share %D%/test-shuffle-slots \
 	%D%/test-shuffle-work
 spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
-	%D%/test-spark-block-index %D%/test-spark-control %D%/test-spark-data-files %D%/test-spark-frame %D%/test-spark-memory %D%/test-spark-message \
-	%D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
+	%D%/test-spark-block-index %D%/test-spark-control %D%/test-spark-data-files %D%/test-spark-frame %D%/test-spark-guests \
+	%D%/test-spark-memory %D%/test-spark-message %D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \

@@ -38,7 +38,7 @@ static void run(struct nm_shuffle_task *task)
 
 static void test_the_number_of_threads_is_limited(void **state)
 {
-    struct nm_shuffle_task tasks[100];
+    struct nm_shuffle_task tasks[100] = {};
     const unsigned before = n_threads();
     struct nm_shuffle_pool *pool;
 
@@ -65,7 +65,7 @@ static void test_the_number_of_threads_is_limited(void **state)
 /* A task of a blocked disk keeps its thread until the disk responds. */
 static void test_blocked_threads_do_not_stop_other_tasks(void **state)
 {
-    struct nm_shuffle_task tasks[100];
+    struct nm_shuffle_task tasks[100] = {};
     const uint64_t begun_usec = nm_now_usec();
     const unsigned before = n_threads();
     struct nm_shuffle_pool *pool;
@@ -97,7 +97,7 @@ static void test_blocked_threads_do_not_stop_other_tasks(void **state)
 /* A thread of a slow disk is replaced although other threads begin tasks again and again. */
 static void test_slow_threads_are_replaced_while_others_work(void **state)
 {
-    struct nm_shuffle_task tasks[NM_SHUFFLE_THREADS_MAX + 4];
+    struct nm_shuffle_task tasks[NM_SHUFFLE_THREADS_MAX + 4] = {};
     const unsigned before = n_threads();
     struct nm_shuffle_pool *pool;
     uint64_t begun_usec;
@@ -122,6 +122,121 @@ static void test_slow_threads_are_replaced_while_others_work(void **state)
     may_end = true;
     (void)nm_shuffle_pool_free(pool);
     assert_true(has_threads(before));
+}
+
+static void wait_for_begun(unsigned n)
+{
+    while (n_begun < n)
+        assert_int_equal(usleep(1000), 0);
+}
+
+/* An owner with many tasks leaves threads for the tasks of others, which do not wait behind its tasks. */
+static void test_an_owner_has_a_part_of_the_threads(void **state)
+{
+    struct nm_shuffle_task many[50] = {}, other[2] = {};
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+
+    (void)state;
+    n_begun = n_run = 0;
+    may_end = false;
+    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(many); i++) {
+        many[i].owner = 7;
+        assert_int_equal(nm_shuffle_pool_submit(pool, &many[i]), 0);
+    }
+    wait_for_begun(NM_SHUFFLE_OWNER_THREADS_MAX);
+    usleep(50000);
+    assert_int_equal(n_begun, NM_SHUFFLE_OWNER_THREADS_MAX);
+    assert_false(nm_shuffle_pool_has_room(pool));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(other); i++) {
+        other[i].owner = 8 + i;
+        assert_int_equal(nm_shuffle_pool_submit(pool, &other[i]), 0);
+    }
+    wait_for_begun(NM_SHUFFLE_OWNER_THREADS_MAX + NM_ARRAY_SIZE(other));
+    may_end = true;
+    (void)nm_shuffle_pool_free(pool);
+    assert_int_equal(n_run, NM_ARRAY_SIZE(many) + NM_ARRAY_SIZE(other));
+    assert_true(has_threads(before));
+}
+
+static uint64_t order[12];
+static atomic_uint n_ordered;
+static struct nm_shuffle_task *first; /* ends before the others */
+
+static void run_in_order(struct nm_shuffle_task *task)
+{
+    n_begun++;
+    while (task->owner < 100 && task != first && !may_end)
+        assert_int_equal(usleep(1000), 0);
+    while (task == first && n_run == 0)
+        assert_int_equal(usleep(1000), 0);
+    if (task->owner >= 100)
+        order[n_ordered++] = task->owner;
+}
+
+/* The owners of waiting tasks take turns, whatever the number of their tasks. Only one thread runs them. */
+static void test_owners_take_turns(void **state)
+{
+    static const uint64_t owners[NM_ARRAY_SIZE(order)] = {100, 100, 100, 100, 100, 100, 100, 100, 101, 101, 101, 102},
+                          expected[] = {100, 101, 102, 100, 101, 100, 101, 100, 100, 100, 100, 100};
+    struct nm_shuffle_task holding[NM_SHUFFLE_THREADS_MAX] = {}, tasks[NM_ARRAY_SIZE(order)] = {};
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+
+    (void)state;
+    n_begun = n_run = n_ordered = 0;
+    may_end = false;
+    first = &holding[0];
+    assert_int_equal(nm_shuffle_pool_new(run_in_order, &pool), 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(holding); i++) {
+        holding[i].owner = i / 2 + 1;
+        assert_int_equal(nm_shuffle_pool_submit(pool, &holding[i]), 0);
+    }
+    wait_for_begun(NM_ARRAY_SIZE(holding));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++) {
+        tasks[i].owner = owners[i];
+        assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
+    }
+    n_run = 1;
+    wait_for_begun(NM_ARRAY_SIZE(holding) + NM_ARRAY_SIZE(tasks));
+    may_end = true;
+    (void)nm_shuffle_pool_free(pool);
+    assert_int_equal(n_ordered, NM_ARRAY_SIZE(tasks));
+    assert_memory_equal(order, expected, sizeof expected);
+    assert_true(has_threads(before));
+}
+
+/* Blocked threads of an owner are replaced, but it can't get all threads that the process may have. */
+static void test_blocked_threads_of_an_owner_are_limited(void **state)
+{
+    enum { N = NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX + 50 };
+    struct nm_shuffle_task *many = calloc(N, sizeof *many), other = {.owner = 8};
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+
+    (void)state;
+    assert_non_null(many);
+    n_begun = n_run = 0;
+    may_end = false;
+    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    for (unsigned i = 0; i < N; i++) {
+        many[i].owner = 7;
+        assert_int_equal(nm_shuffle_pool_submit(pool, &many[i]), 0);
+    }
+    for (uint64_t end_usec = UINT64_MAX; nm_now_usec() < end_usec; usleep(1000)) {
+        (void)nm_shuffle_pool_relieve(pool);
+        if (n_begun == NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX && end_usec == UINT64_MAX)
+            end_usec = nm_now_usec() + 2 * NM_SHUFFLE_BLOCKED_USEC;
+    }
+    assert_int_equal(n_begun, NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX);
+    assert_int_equal(nm_shuffle_pool_submit(pool, &other), 0);
+    wait_for_begun(NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX + 1);
+    may_end = true;
+    (void)nm_shuffle_pool_free(pool);
+    assert_int_equal(n_run, N + 1);
+    assert_true(has_threads(before));
+    free(many);
 }
 
 /* ---- the server --------------------------------------------------------------------------- */
@@ -214,6 +329,9 @@ int main(void)
         cmocka_unit_test(test_the_number_of_threads_is_limited),
         cmocka_unit_test(test_blocked_threads_do_not_stop_other_tasks),
         cmocka_unit_test(test_slow_threads_are_replaced_while_others_work),
+        cmocka_unit_test(test_an_owner_has_a_part_of_the_threads),
+        cmocka_unit_test(test_owners_take_turns),
+        cmocka_unit_test(test_blocked_threads_of_an_owner_are_limited),
         TEST(test_reducers_that_do_not_read_occupy_no_thread),
         TEST(test_requests_that_wait_for_a_share_occupy_no_thread),
     };

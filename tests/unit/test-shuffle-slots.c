@@ -74,11 +74,32 @@ static void test_a_host_gets_a_quarter_of_the_slots_for_unsigned_requests(void *
     nm_shuffle_connections_free(all);
 }
 
+static void test_all_hosts_together_have_a_part_without_signed_requests(void **state)
+{
+    struct nm_shuffle_connections *all;
+    unsigned at[16], n = 0;
+
+    (void)state;
+    assert_int_equal(nm_shuffle_connections_new(8, &all), 0);
+    nm_shuffle_connections_limit_guests(all, 1, 3);
+    assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), 0);
+    assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_CONNECTIONS_E_SPARE);
+    assert_int_equal(enter(all, "host 192.0.2.2", &at[n++]), 0);
+    assert_int_equal(enter(all, "host 192.0.2.3", &at[n++]), 0);
+    assert_int_equal(enter(all, "host 192.0.2.4", &at[n++]), NM_SHUFFLE_CONNECTIONS_E_SPARE);
+    assert_true(nm_shuffle_connections_belongs(all, at[0], 1, "job_1_0001"));
+    assert_int_equal(enter(all, "host 192.0.2.4", &at[n++]), 0);
+    while (n > 0)
+        nm_shuffle_connections_leave(all, at[--n]);
+    nm_shuffle_connections_free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_user_gets_half_of_the_slots_and_a_job_three_quarters_of_this_half),
         cmocka_unit_test(test_a_host_gets_a_quarter_of_the_slots_for_unsigned_requests),
+        cmocka_unit_test(test_all_hosts_together_have_a_part_without_signed_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,102 @@ static void test_work_is_booked(void **state)
     assert_int_equal(wait_usec, 4000000);
 }
 
+static void add_as(unsigned number, uid_t uid)
+{
+    struct nm_spark_application a = {.user = "alice", .uid = uid};
+
+    snprintf(a.id, sizeof a.id, "application_1_%u", number);
+    assert_int_equal(nm_spark_applications_add(applications, &a, (struct nm_bytes){}, false), 0);
+}
+
+/* Registers executors of an application until one is refused, and at most as many as an application may have. */
+static int fill(unsigned number)
+{
+    char app[64], exec[32], dir[PATH_MAX];
+    int r = 0;
+
+    snprintf(app, sizeof app, "application_1_%u", number);
+    snprintf(dir, sizeof dir, "%s/usercache/alice/appcache/%s/blockmgr-x", fixture.locals.names[0], app);
+    for (unsigned i = 0; i < NM_SPARK_EXECUTORS_MAX && r == 0; i++) {
+        snprintf(exec, sizeof exec, "%u", i);
+        r = register_at(app, exec, (const char *const[]){dir, NULL});
+    }
+    return r;
+}
+
+/* All applications of a user have half of the memory for executors. */
+static void test_executors_of_a_user_have_a_limit(void **state)
+{
+    const uint64_t least_bytes = 64; /* of an executor */
+    const unsigned most = NM_SPARK_EXECUTORS_BYTES_MAX / 2 / least_bytes / NM_SPARK_EXECUTORS_MAX;
+    unsigned n = 0, n_executors;
+    int r;
+
+    (void)state;
+    do {
+        assert_true(n < most);
+        add_as(++n, 7);
+    } while ((r = fill(n)) == 0);
+    assert_int_equal(r, -EBUSY);
+    assert_string_equal(why, "The application, or its user, has registered too many executors");
+    n_executors = nm_spark_applications_count(applications).executors;
+    assert_true(n_executors > NM_SPARK_EXECUTORS_MAX);
+    add_as(1000, 8);
+    assert_int_equal(fill(1000), 0); /* another user's */
+    assert_int_equal(nm_spark_applications_remove(applications, "application_1_1"), 0);
+    assert_int_equal(fill(n), 0); /* there is room again */
+}
+
+static void settle(const struct nm_spark_usage *change)
+{
+    assert_int_equal(nm_spark_applications_settle(applications, SPARK_APP, change, 0, 1), 0);
+}
+
+static void test_the_usage_of_an_application_is_counted(void **state)
+{
+    struct nm_spark_usage usage;
+
+    (void)state;
+    settle(&(struct nm_spark_usage){.blocks_ok = 2, .sent_bytes = 10, .connections = 1, .streams = 3, .stalled = 1});
+    settle(&(struct nm_spark_usage){.blocks_failed = 1, .sent_bytes = 5, .slow = 1, .streams = (uint64_t)-2});
+    assert_int_equal(nm_spark_applications_usage(applications, SPARK_APP, &usage), 0);
+    assert_memory_equal(&usage, (&(struct nm_spark_usage){2, 1, 15, 1, 1, 1, 1}), sizeof usage);
+    assert_int_equal(nm_spark_applications_count(applications).stalled, 1);
+    /* an application that is added again doesn't know the connections of the former one */
+    assert_int_equal(nm_spark_applications_remove(applications, SPARK_APP), 0);
+    assert_int_equal(nm_spark_applications_count(applications).stalled, 0);
+    assert_int_equal(nm_spark_applications_settle(applications, SPARK_APP, &usage, 5, 1), -ENOENT);
+    add(false);
+    settle(&(struct nm_spark_usage){.connections = (uint64_t)-1, .streams = (uint64_t)-1, .stalled = (uint64_t)-1});
+    assert_int_equal(nm_spark_applications_usage(applications, SPARK_APP, &usage), 0);
+    assert_int_equal(usage.connections + usage.streams + usage.stalled, 0);
+    assert_int_equal(nm_spark_applications_count(applications).stalled, 0);
+}
+
+/* Applications with stalled clients come first, then those that were sent most. */
+static void test_the_busiest_applications_are_found(void **state)
+{
+    static const uint64_t sent[] = {5, 50, 20, 40, 10};
+    struct nm_spark_application_usage top[3];
+
+    (void)state;
+    assert_int_equal(nm_spark_applications_top(applications, top, 3), 1);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(sent); i++) {
+        char id[64];
+
+        add_as(i, 7);
+        snprintf(id, sizeof id, "application_1_%u", i);
+        assert_int_equal(nm_spark_applications_settle(applications, id,
+                                                      &(struct nm_spark_usage){.sent_bytes = sent[i],
+                                                                               .stalled = i == 0}, 0, 1), 0);
+    }
+    assert_int_equal(nm_spark_applications_top(applications, top, 3), 3);
+    assert_string_equal(top[0].id, "application_1_0");
+    assert_string_equal(top[1].id, "application_1_1");
+    assert_string_equal(top[2].id, "application_1_3");
+    assert_int_equal(top[2].usage.sent_bytes, 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +430,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_registration_that_cannot_be_stored_is_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_secrets_and_users_are_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work_is_booked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_executors_of_a_user_have_a_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_usage_of_an_application_is_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_busiest_applications_are_found, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

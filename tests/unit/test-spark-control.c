@@ -70,7 +70,12 @@ static void test_an_application_is_added_and_removed(void **state)
     assert_true(answers(ADD("application_1_1", "y", "8", "\"\"", "false"), "{\"ok\": {}}"));
     assert_int_equal(nm_spark_applications_secret(service.applications, "application_1_1", secret, &size), 0);
     assert_int_equal(size, 0);
-    assert_true(answers("{\"remove\": {\"application\": \"application_1_1\"}}", "{\"ok\": {}}"));
+    assert_int_equal(nm_spark_applications_settle(service.applications, "application_1_1",
+                                                  &(struct nm_spark_usage){3, 1, 99, 2, 1, 4, 1}, 0, 1), 0);
+    assert_true(answers("{\"remove\": {\"application\": \"application_1_1\"}}",
+                        "{\"ok\": {\"ended\": {\"application\": \"application_1_1\", \"open\": 1, \"streams\": 4, "
+                        "\"stalled\": 1, \"slow\": 2, \"outputs_ok\": 3, \"outputs_failed\": 1, "
+                        "\"sent_bytes\": 99}}}"));
     assert_true(answers("{\"remove\": {\"application\": \"application_1_1\"}}", "is unknown"));
 }
 
@@ -109,7 +114,30 @@ static void test_figures_are_counted(void **state)
     assert_true(answers("{\"count\": {}}",
                         "{\"ok\": {\"open\": 0, \"connections\": 0, \"refused\": 0, \"slow\": 0, \"applications\": 1, "
                         "\"executors\": 0, \"not_stored\": 0, \"streams\": 0, \"outputs_ok\": 0, "
-                        "\"outputs_failed\": 0, \"sent_bytes\": 5}}"));
+                        "\"outputs_failed\": 0, \"sent_bytes\": 5, \"stalled\": 0, "
+                        "\"top\": [{\"application\": \"application_1_1\", \"open\": 0, \"streams\": 0, "
+                        "\"stalled\": 0, \"slow\": 0, \"outputs_ok\": 0, \"outputs_failed\": 0, "
+                        "\"sent_bytes\": 0}]}}"));
+}
+
+/* nmd reads lines of 20 KiB. */
+static void test_the_longest_answer_fits_into_a_line(void **state)
+{
+    const struct nm_spark_usage most = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    _cleanup_free_ char *reply = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < 50; i++) {
+        struct nm_spark_application a = {.user = "x"};
+
+        snprintf(a.id, sizeof a.id, "application_%020u_%030u", i, i);
+        assert_int_equal(nm_spark_applications_add(service.applications, &a, (struct nm_bytes){}, false), 0);
+        assert_int_equal(nm_spark_applications_settle(service.applications, a.id, &most, 0, 1), 0);
+    }
+    nm_spark_control(&service, "{\"count\": {}}", strlen("{\"count\": {}}"), &reply);
+    assert_non_null(reply);
+    assert_true(strlen(reply) < 20 << 10);
+    assert_string_equal(reply + strlen(reply) - 4, "}]}}");
 }
 
 /* Runs the program without main(), and returns its first line and its last one. */
@@ -135,7 +163,7 @@ static void test_the_program_serves_until_its_input_ends(void **state)
     (void)state;
     assert_int_equal(run("{\"count\": {}}\n", "127.0.0.1:0", fixture.dir, text), 0);
     assert_int_equal(strncmp(text, "{\"listening\": ", strlen("{\"listening\": ")), 0);
-    assert_non_null(strstr(text, "\"sent_bytes\": 0}}\n"));
+    assert_non_null(strstr(text, "\"sent_bytes\": 0, \"stalled\": 0, \"top\": []}}\n"));
     assert_int_equal(run("\n", "127.0.0.1:x", NULL, text), -EINVAL);
     assert_int_equal(run("\n", "127.0.0.1:0", "/no/such/directory", text), -ENOENT);
 }
@@ -165,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_application_is_added_and_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_commands_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_figures_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_longest_answer_fits_into_a_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_program_serves_until_its_input_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_command_line_is_checked, set_up, tear_down),
     };

@@ -175,6 +175,7 @@ static void test_blocks_of_spark_are_decrypted(void **state)
             while (rest.size > 0)
                 assert_int_equal(nm_spark_cipher_open(cipher, nm_bytes_take(&rest, NM_MIN(rest.size, piece)), &plain),
                                  0);
+            assert_int_equal(nm_spark_cipher_memory(cipher), 0);
             assert_int_equal(plain.size, 21);
             assert_memory_equal(plain.data, "helloSpark's client!!", 21);
             nm_writer_done(&wire);
@@ -200,6 +201,22 @@ static void test_blocks_are_encrypted_as_spark_does(void **state)
         nm_writer_done(&expected);
         nm_spark_cipher_free(cipher);
     }
+}
+
+/* A block that is not complete takes memory. */
+static void test_the_memory_of_a_block_is_known(void **state)
+{
+    struct nm_spark_cipher *cipher = begin(1);
+    struct nm_writer wire = {}, plain = {};
+
+    (void)state;
+    put_block(&wire, exchanges[1].from_client[0]);
+    assert_int_equal(nm_spark_cipher_memory(cipher), 0);
+    assert_int_equal(nm_spark_cipher_open(cipher, (struct nm_bytes){wire.data, wire.size - 1}, &plain), 0);
+    assert_true(nm_spark_cipher_memory(cipher) >= wire.size - 1);
+    nm_writer_done(&wire);
+    nm_writer_done(&plain);
+    nm_spark_cipher_free(cipher);
 }
 
 /* Changes each byte of a block in turn. Only the upper byte of the version is not checked. */
@@ -234,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_invalid_responses_are_refused),
         cmocka_unit_test(test_blocks_of_spark_are_decrypted),
         cmocka_unit_test(test_blocks_are_encrypted_as_spark_does),
+        cmocka_unit_test(test_the_memory_of_a_block_is_known),
         cmocka_unit_test(test_changed_blocks_are_refused),
     };
 

@@ -59,7 +59,7 @@ static int set_up(void **state)
     part.fd = memfd_create("part", MFD_CLOEXEC);
     assert_true(part.fd >= 0);
     assert_int_equal(ftruncate(part.fd, (off_t)PART_BYTES), 0);
-    nm_spark_sender_init(&w->sender, &w->service, w->server, "");
+    nm_spark_sender_init(&w->sender, &w->service, w->server, "", 0);
     nm_spark_sender_begin(&w->sender, &part);
     *state = w;
     return 0;
@@ -105,13 +105,35 @@ static void test_a_client_that_reads_nothing_has_a_minute(void **state)
 
     assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
     assert_int_equal(w->sender.wait.events, POLLOUT);
-    assert_int_equal(w->sender.wait.until_usec, now_usec + GRACE_SEC * NM_USEC_PER_SEC);
-    now_usec += GRACE_SEC * NM_USEC_PER_SEC;
+    assert_int_equal(w->sender.wait.until_usec, now_usec + NM_SPARK_STALLED_USEC);
+    now_usec += NM_SPARK_STALLED_USEC;
+    assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
+    assert_int_equal(w->sender.wait.until_usec, now_usec - NM_SPARK_STALLED_USEC + GRACE_SEC * NM_USEC_PER_SEC);
+    now_usec += GRACE_SEC * NM_USEC_PER_SEC - NM_SPARK_STALLED_USEC;
     assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
     assert_int_equal(count_slow(w), 0);
     now_usec++;
     assert_int_equal(send_on(w), -ETIMEDOUT);
     assert_int_equal(count_slow(w), 1);
+}
+
+/* A client that pauses is shown as stalled, until it reads again. */
+static void test_a_client_that_pauses_is_stalled(void **state)
+{
+    struct fixture *w = *state;
+
+    assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
+    now_usec += NM_SPARK_STALLED_USEC - 1;
+    assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
+    assert_false(w->sender.is_stalled);
+    now_usec++;
+    assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
+    assert_true(w->sender.is_stalled);
+    assert_true(read_some(w, SIZE_MAX) > 0);
+    assert_int_equal(send_on(w), NM_SHUFFLE_E_WAIT);
+    assert_false(w->sender.is_stalled);
+    assert_int_equal(w->sender.done.slow, 0);
+    assert_int_equal(w->sender.done.sent_bytes, atomic_load(&w->service.count.sent_bytes));
 }
 
 /* The client reads some bytes in each minute, but too few to get the whole part before its deadline. */
@@ -167,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_client_that_reads_nothing_has_a_minute),
+        TEST(test_a_client_that_pauses_is_stalled),
         TEST(test_a_client_that_reads_too_slowly_is_disconnected),
         TEST(test_a_client_that_reads_at_the_least_rate_gets_all),
         TEST(test_a_turn_that_is_over_is_no_slow_client),

@@ -51,6 +51,7 @@ static int set_up(void **state)
     assert_int_equal(nm_shuffle_index_cache_new(&service.index_cache), 0);
     assert_int_equal(nm_spark_data_files_new(16, &service.data_files), 0);
     assert_int_equal(nm_spark_memory_new(MEMORY_BYTES, &service.memory), 0);
+    assert_int_equal(nm_spark_guests_new(&service.guests), 0);
     assert_int_equal(nm_spark_server_new(&service, &listen_here, &server, NULL), 0);
     return 0;
 }
@@ -59,13 +60,13 @@ static int tear_down(void **state)
 {
     (void)state;
     server = nm_spark_server_free(server);
-    assert_int_equal(atomic_load(&service.received_bytes), 0);
     assert_int_equal(atomic_load(&service.count.streams), 0);
     service.connections = nm_shuffle_connections_free(service.connections);
     service.applications = nm_spark_applications_free(service.applications);
     service.index_cache = nm_shuffle_index_cache_free(service.index_cache);
     service.data_files = nm_spark_data_files_free(service.data_files);
-    service.memory = nm_spark_memory_free(service.memory); /* aborts if memory was not given back */
+    service.memory = nm_spark_memory_free(service.memory); /* these abort if memory was not given back */
+    service.guests = nm_spark_guests_free(service.guests);
     nm_writer_done(&message);
     assert_int_equal(open_descriptors(), n_open);
     spark_fixture_done(&fixture);
@@ -76,12 +77,28 @@ static int tear_down(void **state)
 
 /* Calls of the server and the client together. */
 static atomic_uint n_opened, n_read, n_sent, n_sent_files;
+static unsigned pause_usec; /* of each call that opens a file */
+static atomic_uint n_pausing, most_pausing;
+
+/* Pauses as on a slow disk. Notes how many threads have done so at the same time. */
+static void pause_for_disk(void)
+{
+    const unsigned n = ++n_pausing;
+    unsigned most = most_pausing;
+
+    while (n > most && !atomic_compare_exchange_weak(&most_pausing, &most, n))
+        ;
+    usleep(pause_usec);
+    n_pausing--;
+}
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d);
 long __wrap_syscall(long number, long a, long b, long c, long d)
 {
     n_opened++; /* only files are opened by syscall() */
+    if (pause_usec > 0)
+        pause_for_disk();
     return __real_syscall(number, a, b, c, d);
 }
 
@@ -409,6 +426,47 @@ static void test_small_blocks_stay_within_the_share(void **state)
     nm_close(fd);
 }
 
+static void limit_memory(uint64_t bytes)
+{
+    service.memory = nm_spark_memory_free(service.memory);
+    assert_int_equal(nm_spark_memory_new(bytes, &service.memory), 0);
+}
+
+/* The prices of some answers are far below their costs, for example of long ones, and of those that are encrypted. The
+ * time that they have used is booked, too. */
+static void test_work_beyond_its_price_stays_within_the_share(void **state)
+{
+    enum { N = 150, N_EXECS = 800 };
+    uint64_t begun_usec, passed_usec, cpu_usec, wait_usec;
+    uint8_t *answer = malloc(1 << 20);
+    int fd;
+
+    (void)state;
+    assert_non_null(answer);
+    limit_memory(64 << 20);
+    fd = dial();
+    register_executor(fd);
+    begun_usec = nm_now_usec();
+    book(NM_SHUFFLE_BURST_USEC, &wait_usec);
+    cpu_usec = servers_cpu_usec();
+    for (unsigned i = 0; i < N; i++) {
+        nm_spark_put_u8(&message, 10);
+        nm_spark_put_text(&message, nm_bytes_of(SPARK_APP));
+        nm_spark_put_i32(&message, N_EXECS);
+        for (unsigned k = 0; k < N_EXECS; k++)
+            nm_spark_put_text(&message, nm_bytes_of("1"));
+        send_call(fd);
+        assert_int_equal(receive(fd, answer, 8), 8);
+        assert_int_equal(receive(fd, answer + 8, nm_spark_frame_size(answer) - 8), nm_spark_frame_size(answer) - 8);
+    }
+    passed_usec = nm_now_usec() - begun_usec;
+    cpu_usec = servers_cpu_usec() - cpu_usec;
+    if (cpu_usec >= passed_usec * 3 * NM_SHUFFLE_SHARE_PERCENT / 200)
+        fail_msg("%ju us of CPU time in %ju us", (uintmax_t)cpu_usec, (uintmax_t)passed_usec);
+    free(answer);
+    nm_close(fd);
+}
+
 /* Another file may replace a data file at any time. The old one is used for at most 20 ms. */
 static void test_a_replaced_file_is_not_served_for_long(void **state)
 {
@@ -676,6 +734,188 @@ static void test_uploads_are_discarded(void **state)
     nm_close(fd);
 }
 
+/* Answers that a client doesn't read take memory of its application. */
+static void test_collected_answers_have_a_limit_for_the_application(void **state)
+{
+    enum { N = 1000, N_CLIENTS = 6, PART = 16 << 10 };
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+    int fds[N_CLIENTS];
+
+    (void)state;
+    limit_memory(512 << 10);
+    nm_spark_applications_share(service.applications, 1000000);
+    make_large(3 * PART);
+    spark_fixture_index(&fixture, "shuffle_0_0_0.index", (const int64_t[]){0, PART, 2 * PART, 3 * PART}, 4);
+    for (unsigned i = 0; i < N_CLIENTS; i++) {
+        fds[i] = dial();
+        register_executor(fds[i]);
+        request_chunks(fds[i], open_blocks(fds[i], N), 0, N);
+    }
+    while (atomic_load(&service.count.refused) == 0) {
+        assert_true(nm_now_usec() < deadline_usec);
+        usleep(1000);
+    }
+    for (unsigned i = 0; i < N_CLIENTS; i++)
+        nm_close(fds[i]);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+#define OTHER_APP "application_1_0002"
+
+/* Restarts the server with so many connections, and another application. */
+static void restart_with(unsigned n_connections)
+{
+    const struct nm_spark_application other = {.id = OTHER_APP, .user = "bob", .uid = geteuid() + 1};
+
+    server = nm_spark_server_free(server);
+    service.connections = nm_shuffle_connections_free(service.connections);
+    assert_int_equal(nm_shuffle_connections_new(n_connections, &service.connections), 0);
+    assert_int_equal(nm_spark_applications_add(service.applications, &other, (struct nm_bytes){}, true), 0);
+    assert_int_equal(nm_spark_server_new(&service, &listen_here, &server, NULL), 0);
+}
+
+/* Asks for the directories of no executor. */
+static void ask(int fd, const char *app)
+{
+    nm_spark_put_u8(&message, 10);
+    nm_spark_put_text(&message, nm_bytes_of(app));
+    nm_spark_put_i32(&message, 0);
+    assert_int_equal(call(fd).size, 13);
+}
+
+/* Returns how many threads an application had at the same time, whose blocks are on a slow disk. */
+static unsigned hold_threads(void)
+{
+    enum { N = 24 };
+    int fds[N];
+    int64_t streams[N];
+
+    for (unsigned i = 0; i < N; i++) {
+        fds[i] = dial();
+        register_executor(fds[i]);
+        streams[i] = open_blocks(fds[i], 4);
+    }
+    usleep(2 * NM_SPARK_DATA_FILE_USEC); /* no file is open */
+    most_pausing = 0;
+    pause_usec = 30000;
+    for (unsigned i = 0; i < N; i++)
+        request_chunks(fds[i], streams[i], 0, 4);
+    for (unsigned i = 0; i < N; i++) {
+        receive_chunk(fds[i], streams[i], 0, "first");
+        nm_close(fds[i]);
+    }
+    pause_usec = 0;
+    assert_true(all_have_ended());
+    return most_pausing;
+}
+
+/* An application whose blocks are on a slow disk leaves threads for other applications. On a busy machine, threads that
+ * seem blocked are replaced, so the test may need some tries. */
+static void test_an_application_has_a_part_of_the_threads(void **state)
+{
+    unsigned n = UINT_MAX;
+    int fd;
+
+    (void)state;
+    restart_with(96);
+    service.data_files = nm_spark_data_files_free(service.data_files); /* each block opens its files */
+    for (unsigned i = 0; i < 5 && n > NM_SHUFFLE_OWNER_THREADS_MAX; i++)
+        n = hold_threads();
+    assert_true(n > NM_SHUFFLE_OWNER_THREADS_MAX / 2);
+    assert_in_range(n, 1, NM_SHUFFLE_OWNER_THREADS_MAX);
+    fd = dial();
+    ask(fd, OTHER_APP);
+    nm_close(fd);
+}
+
+static void send_unknown(int fd)
+{
+    nm_spark_put_u8(&message, 10);
+    nm_spark_put_text(&message, nm_bytes_of("application_9_9"));
+    nm_spark_put_i32(&message, 0);
+    send_call(fd);
+}
+
+/* A connection that names only unknown applications is closed, however often it gets an answer. */
+static void test_a_connection_without_an_application_is_closed(void **state)
+{
+    const size_t size = 8 + 4 + strlen("The application is not known to this node");
+    uint64_t begun_usec;
+    int fd = dial();
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        send_unknown(fd);
+        (void)receive_frame(fd, 5, size);
+    }
+    send_unknown(fd);
+    assert_true(has_closed(fd));
+    assert_int_equal(atomic_load(&service.count.refused), 1);
+    nm_close(fd);
+    service.limits.timeout_usec = NM_USEC_PER_SEC;
+    fd = dial();
+    begun_usec = nm_now_usec();
+    for (unsigned i = 0; i < 3; i++) {
+        usleep(200000);
+        send_unknown(fd);
+        (void)receive_frame(fd, 5, size);
+    }
+    assert_true(has_closed(fd));
+    assert_true(nm_now_usec() < begun_usec + NM_USEC_PER_SEC * 3 / 2); /* and not a second after the last answer */
+    nm_close(fd);
+}
+
+/* Clients without an application wait when their host has used up its CPU time, and are refused when it goes on. Those
+ * of applications that are connected are answered. */
+static void test_a_host_without_an_application_has_a_part_of_the_time(void **state)
+{
+    const uint64_t host = nm_spark_guests_host(service.guests, "host 127.0.0.1");
+    int known = dial(), fd = dial();
+
+    (void)state;
+    register_executor(known);
+    nm_spark_guests_owe(service.guests, host, NM_SPARK_GUEST_BURST_USEC + 20000, nm_now_usec());
+    send_unknown(fd);
+    ask(known, SPARK_APP);
+    assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 50), 0);
+    assert_int_equal(receive(fd, received, 8), 8); /* 0.2 s after the request */
+    nm_close(fd);
+    nm_spark_guests_owe(service.guests, host, NM_USEC_PER_SEC, nm_now_usec());
+    fd = dial();
+    assert_true(has_closed(fd));
+    nm_close(fd);
+    ask(known, SPARK_APP);
+    nm_close(known);
+}
+
+/* The figures of an application are those of its connections. */
+static void test_an_application_has_figures(void **state)
+{
+    struct nm_spark_usage usage = {};
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+    int64_t stream;
+    int fd = dial();
+
+    (void)state;
+    register_executor(fd);
+    (void)open_blocks(fd, 1);
+    stream = open_blocks(fd, 3);
+    request_chunks(fd, stream, 0, 3);
+    for (int32_t i = 0; i < 3; i++)
+        receive_chunk(fd, stream, i, parts[i]);
+    while (usage.blocks_ok < 2) { /* at the end of the turn */
+        assert_true(nm_now_usec() < deadline_usec);
+        assert_int_equal(nm_spark_applications_usage(service.applications, SPARK_APP, &usage), 0);
+    }
+    assert_memory_equal(&usage, (&(struct nm_spark_usage){.blocks_ok = 2, .sent_bytes = 14, .connections = 1,
+                                                          .streams = 1}), sizeof usage);
+    nm_close(fd);
+    assert_true(all_have_ended());
+    assert_int_equal(nm_spark_applications_usage(service.applications, SPARK_APP, &usage), 0);
+    assert_memory_equal(&usage, (&(struct nm_spark_usage){.blocks_ok = 2, .sent_bytes = 14}), sizeof usage);
+}
+
 static void test_one_host_has_a_part_of_the_connections(void **state)
 {
     int fds[6];
@@ -769,6 +1009,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pipelined_requests_are_answered_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_small_blocks_take_few_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_small_blocks_stay_within_the_share, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_work_beyond_its_price_stays_within_the_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_replaced_file_is_not_served_for_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_idle_connections_keep_no_file_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bytes_that_arrive_one_by_one_are_a_request, set_up, tear_down),
@@ -780,6 +1021,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_answers_that_are_not_read_stop_the_client, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_frames_end_the_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uploads_are_discarded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_collected_answers_have_a_limit_for_the_application, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_application_has_a_part_of_the_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_connection_without_an_application_is_closed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_host_without_an_application_has_a_part_of_the_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_application_has_figures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_host_has_a_part_of_the_connections, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_blocks_beyond_the_limit_close_their_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_silent_connections_are_closed_after_the_timeout, set_up, tear_down),

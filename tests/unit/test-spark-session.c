@@ -188,6 +188,64 @@ static void test_blocks_are_fetched(void **state)
     assert_refused(2, "Stream not found: it has ended, or belongs to another connection");
 }
 
+static uint64_t reserved_bytes, most_bytes;
+
+static int reserve(uint64_t bytes, void *userdata)
+{
+    (void)userdata;
+    if (reserved_bytes + bytes > most_bytes)
+        return -EBUSY;
+    reserved_bytes += bytes;
+    return 0;
+}
+
+static void ask_for_dirs(int32_t n)
+{
+    begin_message(10, SPARK_APP, NULL);
+    nm_spark_put_i32(&message, n);
+    for (int32_t i = 0; i < n; i++)
+        nm_spark_put_text(&message, nm_bytes_of("1"));
+}
+
+/* Memory is taken before it is used: for the copy of a request, and for the directories of many executors. */
+static void test_memory_is_taken_before_an_answer_is_made(void **state)
+{
+    static const struct nm_spark_reserve limit = {.take = reserve};
+    const int32_t n = 1000;
+
+    (void)state;
+    register_executor();
+    session.reserve = &limit;
+    reserved_bytes = 0;
+    most_bytes = 4 << 20;
+    (void)open_blocks("1", n);
+    assert_true(reserved_bytes >= (uint64_t)n * 4 && reserved_bytes < (uint64_t)n * 5);
+    reserved_bytes = 0;
+    ask_for_dirs(1);
+    assert_int_equal(call(), 0);
+    assert_true(reserved_bytes > 0 && reserved_bytes <= 64 << 10);
+    reserved_bytes = 0;
+    ask_for_dirs(n);
+    assert_int_equal(call(), 0);
+    assert_true(reserved_bytes >= 2 * sent.size);
+    most_bytes = reserved_bytes - 1;
+    reserved_bytes = 0;
+    ask_for_dirs(n);
+    assert_int_equal(call(), -EBUSY);
+    most_bytes = 1000;
+    begin_message(9, SPARK_APP, "1");
+    nm_spark_put_i32(&message, 0);
+    nm_spark_put_i32(&message, 1);
+    nm_spark_put_i64(&message, 0);
+    nm_spark_put_i32(&message, 1);
+    nm_spark_put_i32(&message, n);
+    for (int32_t i = 0; i < n; i++)
+        nm_spark_put_i32(&message, i);
+    nm_spark_put_u8(&message, 0);
+    reserved_bytes = 0;
+    assert_int_equal(call(), -EBUSY);
+}
+
 static void test_blocks_are_fetched_as_streams(void **state)
 {
     char name[64];
@@ -369,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_blocks_are_fetched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_blocks_are_fetched_as_streams, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_is_taken_before_an_answer_is_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_data_is_a_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_chunks_must_be_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_unknown_executor_has_no_blocks, set_up, tear_down),
