@@ -12,6 +12,7 @@
 #include "util/parse.h"
 
 #define INDENT NM_MASTERS_INDENT
+#define APPLICATIONS_MAX 3u /* of a service */
 
 /* Prints a number with its noun. */
 static void print_number(FILE *f, const json_t *s, const char *key, const char *noun)
@@ -59,12 +60,40 @@ static void print_figures(FILE *f, const json_t *s)
         print_number(f, s, "refused_connections", "connection");
         fputs(" refused", f);
     }
+    if (nm_json_u64(s, "stalled_readers") > 0) {
+        fputs(", ", f);
+        print_number(f, s, "stalled_readers", "client");
+        fputs(" not reading", f);
+    }
     if (nm_json_u64(s, "slow_readers") > 0) {
         fputs(", ", f);
         print_number(f, s, "slow_readers", "slow reader");
         fputs(" disconnected", f);
     }
     (void)fputc('\n', f);
+}
+
+/* Prints the first applications: those with clients that don't read, and those that were sent most. */
+static void print_applications(FILE *f, const json_t *all)
+{
+    char name[100], size[32];
+    const json_t *a;
+    size_t i;
+
+    json_array_foreach(all, i, a) {
+        if (i == APPLICATIONS_MAX)
+            break;
+        (void)snprintf(name, sizeof name, "%s", nm_json_str(a, "application"));
+        fprintf(f, "%*s%s: ", INDENT, "", nm_term_clean(name));
+        print_number(f, a, "streams", "open stream");
+        fprintf(f, ", %s sent, ", nm_format_size(nm_json_u64(a, "sent_bytes"), size, sizeof size));
+        print_number(f, a, "stalled_readers", "client");
+        fputs(" not reading, ", f);
+        print_number(f, a, "slow_readers", "slow reader");
+        fputs(" disconnected\n", f);
+    }
+    if (i < json_array_size(all))
+        fprintf(f, "%*s%zu more with --json\n", INDENT, "", json_array_size(all) - i);
 }
 
 void nm_aux_services_print(FILE *f, const struct nm_term *term, const json_t *services)
@@ -81,5 +110,6 @@ void nm_aux_services_print(FILE *f, const struct nm_term *term, const json_t *se
         (void)snprintf(trouble, sizeof trouble, "%s", nm_json_str(s, "trouble"));
         if (*trouble)
             fprintf(f, "%*s%s; it is started again\n", INDENT, "", nm_term_clean(trouble));
+        print_applications(f, json_object_get(s, "by_application"));
     }
 }

@@ -82,6 +82,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/rate.h \
 	%D%/launch/resources.c %D%/launch/resources.h \
 	%D%/launch/retention.c %D%/launch/retention.h \
+	%D%/launch/reader-report.c %D%/launch/reader-report.h \
 	%D%/launch/retry.c \
 	%D%/launch/script.c %D%/launch/script.h \
 	%D%/launch/strays.c %D%/launch/strays.h \

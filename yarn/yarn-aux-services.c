@@ -17,6 +17,8 @@ struct service {
     uint64_t applications, up; /* up: 1 or 0 */
     struct nm_yarn_aux_state state;
     struct nm_yarn_shuffle_figures figures;
+    const struct nm_yarn_shuffle_usage *top;
+    size_t n_top;
 };
 
 /* Lists the services of this node. Requests new figures of each, which arrive later. */
@@ -33,6 +35,7 @@ static size_t list(const struct nm_yarn *y, struct service all[static MOST])
     if (s->spark) {
         all[n] = (struct service){.name = nm_yarn_spark_name(s->spark), .is_spark = true,
                                   .applications = nm_yarn_spark_count(s->spark)};
+        all[n].n_top = nm_yarn_spark_get_top(s->spark, &all[n].top);
         nm_yarn_spark_get_state(s->spark, &all[n].state);
         nm_yarn_spark_get_figures(s->spark, &all[n++].figures);
     }
@@ -55,12 +58,34 @@ static json_t *trouble_of(const struct nm_yarn_aux_state *t)
     return t->is_up ? json_null() : json_stringn(t->trouble, nm_utf8_prefix(t->trouble));
 }
 
+static json_t *show_usage(const struct nm_yarn_shuffle_usage *u)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "application", u->application,
+                     "connections", (json_int_t)u->connections, "streams", (json_int_t)u->streams,
+                     "stalled_readers", (json_int_t)u->stalled, "slow_readers", (json_int_t)u->slow,
+                     "blocks_sent", (json_int_t)u->outputs_ok, "blocks_failed", (json_int_t)u->outputs_failed,
+                     "sent_bytes", (json_int_t)u->sent_bytes);
+}
+
+/* NULL: out of memory. */
+static json_t *show_top(const struct service *s)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < s->n_top; i++)
+        if (json_array_append_new(array, show_usage(&s->top[i])) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
 static json_t *show(const struct service *s)
 {
     const struct nm_yarn_shuffle_figures *f = &s->figures;
     const struct nm_yarn_aux_state *t = &s->state;
 
-    return json_pack("{s:s, s:s, s:b, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+    return json_pack("{s:s, s:s, s:b, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
                      "name", s->name, "program", t->program, "up", t->is_up, "port", (int)t->port,
                      "since_usec", (json_int_t)t->since_realtime_usec, "restarts", (json_int_t)t->restarts,
                      "trouble", trouble_of(t),
@@ -68,7 +93,8 @@ static json_t *show(const struct service *s)
                      "refused_connections", (json_int_t)f->refused, "blocks_sent", (json_int_t)f->outputs_ok,
                      "blocks_failed", (json_int_t)f->outputs_failed, "sent_bytes", (json_int_t)f->sent_bytes,
                      "executors", of_spark(s, f->executors), "streams", of_spark(s, f->streams),
-                     "slow_readers", of_spark(s, f->slow));
+                     "slow_readers", of_spark(s, f->slow), "stalled_readers", of_spark(s, f->stalled),
+                     "by_application", show_top(s));
 }
 
 json_t *nm_yarn_aux_services_show(const struct nm_yarn *y)
@@ -114,9 +140,40 @@ static const struct family {
      AT(figures.executors), SPARK},
     {"nm_spark_shuffle_streams", "Streams that clients of Spark's auxiliary service have opened and not used up.",
      NM_METRIC_GAUGE, AT(figures.streams), SPARK},
+    {"nm_spark_shuffle_stalled_readers", "Clients that have read nothing for 10 s.", NM_METRIC_GAUGE,
+     AT(figures.stalled), SPARK},
     {"nm_spark_shuffle_slow_readers_total", "Clients that were disconnected because they read too slowly.",
      NM_METRIC_COUNTER, AT(figures.slow), SPARK},
 };
+
+/* Figures of the applications that the service has reported. The others are missing. */
+static const struct usage_family {
+    const char *name, *help;
+    enum nm_metric_type type;
+    size_t offset;
+} usage_families[] = {
+    {"nm_spark_shuffle_application_streams", "Open streams of the application.", NM_METRIC_GAUGE,
+     offsetof(struct nm_yarn_shuffle_usage, streams)},
+    {"nm_spark_shuffle_application_stalled_readers", "Clients of the application that have read nothing for 10 s.",
+     NM_METRIC_GAUGE, offsetof(struct nm_yarn_shuffle_usage, stalled)},
+    {"nm_spark_shuffle_application_slow_readers_total",
+     "Clients of the application that were disconnected because they read too slowly.", NM_METRIC_COUNTER,
+     offsetof(struct nm_yarn_shuffle_usage, slow)},
+    {"nm_spark_shuffle_application_sent_bytes_total", "Bytes that were sent to clients of the application.",
+     NM_METRIC_COUNTER, offsetof(struct nm_yarn_shuffle_usage, sent_bytes)},
+};
+
+static void write_usage(const struct service *s, const struct nm_metric_writer *w)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(usage_families) && s->n_top > 0; i++) {
+        const struct usage_family *f = &usage_families[i];
+
+        w->family(w->to, f->name, f->type, f->help);
+        for (size_t k = 0; k < s->n_top; k++)
+            w->sample(w->to, f->name, &(struct nm_metric_label){"application", s->top[k].application},
+                      (double)*(const uint64_t *)((const char *)&s->top[k] + f->offset));
+    }
+}
 
 static void write_sample(const struct family *f, const struct service *s, const struct nm_metric_writer *w)
 {
@@ -170,6 +227,8 @@ void nm_yarn_aux_services_write_metrics(const struct nm_yarn *y, const struct nm
         if (f->which == ALL && host)
             write_hosted(f, host, w);
     }
+    if (has_spark)
+        write_usage(&all[n - 1], w);
     if (host)
         write_memory(host, w);
 }

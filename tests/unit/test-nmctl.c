@@ -399,7 +399,9 @@ static void test_nmctl_status_shows_auxiliary_services(void **state)
             "{\"name\":\"my_\\u001bspark\",\"up\":false,\"port\":7337,\"restarts\":2,"
             "\"trouble\":\"killed\\u001b by 9\",\"applications\":2,\"connections\":0,\"refused_connections\":1,"
             "\"blocks_sent\":10,\"blocks_failed\":0,"
-            "\"sent_bytes\":100,\"executors\":4,\"streams\":1,\"slow_readers\":5}]}}"), NULL},
+            "\"sent_bytes\":100,\"executors\":4,\"streams\":1,\"slow_readers\":5,\"stalled_readers\":1,\"by_application\":["
+            "{\"application\":\"app\\u001b1\",\"streams\":1,\"sent_bytes\":2048,\"stalled_readers\":1,\"slow_readers\":2},"
+            "{\"application\":\"b\"},{\"application\":\"c\"},{\"application\":\"d\"},{\"application\":\"e\"}]}]}}"), NULL},
     };
     struct fake_nmd f;
     struct nmctl_result r;
@@ -412,8 +414,13 @@ static void test_nmctl_status_shows_auxiliary_services(void **state)
     nmctl_expect(r.out, ", port 13562: 1 application, 2 connections; 1 block sent (1.0 MiB), 3 failed\n");
     nmctl_expect(r.out, "\n             my_?spark away for ");
     nmctl_expect(r.out, ", port 7337, restarted 2 times: 2 applications, 4 executors, 0 connections, 1 open stream; "
-                        "10 blocks sent (100 B), 0 failed, 1 connection refused, 5 slow readers disconnected\n"
-                        "             killed? by 9; it is started again\n");
+                        "10 blocks sent (100 B), 0 failed, 1 connection refused, 1 client not reading, 5 slow readers "
+                        "disconnected\n"
+                        "             killed? by 9; it is started again\n"
+                        "             app?1: 1 open stream, 2.0 KiB sent, 1 client not reading, 2 slow readers "
+                        "disconnected\n"
+                        "             b: ");
+    nmctl_expect(r.out, "\n             2 more with --json\n");
     fake_nmd_stop(&f);
 }
 

@@ -41,6 +41,8 @@ struct fixture {
     struct nm_yarn_shuffle_process *process;
     unsigned n_listening, n_counted, n_ended;
     struct nm_yarn_shuffle_figures figures;
+    struct nm_yarn_shuffle_usage first, forgotten;
+    size_t n_listed;
     uint16_t port;
     char refused[100], why[400];
 };
@@ -66,6 +68,22 @@ static void on_counted(const struct nm_yarn_shuffle_figures *figures, void *user
 
     w->n_counted++;
     w->figures = *figures;
+}
+
+static void on_listed(const struct nm_yarn_shuffle_usage *top, size_t n, void *userdata)
+{
+    struct fixture *w = userdata;
+
+    w->n_listed = n;
+    if (n > 0)
+        w->first = top[0];
+}
+
+static void on_forgotten(const struct nm_yarn_shuffle_usage *last, void *userdata)
+{
+    struct fixture *w = userdata;
+
+    w->forgotten = *last;
 }
 
 static void on_ended(const char *why, void *userdata)
@@ -110,7 +128,8 @@ static int try_start(struct fixture *w, int program_fd, const char *script)
     const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0 is the directory of the test */
     const struct nm_yarn_shuffle_process_params p = {
         .event = w->event, .program_fd = program_fd, .argv = argv, .most_files = 100, .listening = on_listening,
-        .refused = on_refused, .counted = on_counted, .ended = on_ended, .userdata = w};
+        .refused = on_refused, .counted = on_counted, .listed = on_listed, .forgotten = on_forgotten, .ended = on_ended,
+        .userdata = w};
 
     return nm_yarn_shuffle_process_new(&p, &w->process);
 }
@@ -145,6 +164,25 @@ static void test_nm_shuffle_reports_figures(void **state)
     assert_int_equal(w->figures.outputs_ok, 4);
     assert_int_equal(w->figures.outputs_failed, 0);
     assert_int_equal(w->figures.sent_bytes, UINT64_C(5000000000));
+}
+
+/* The process may be wrong: an id becomes a part of sentences, and the list has a limit. */
+static void test_applications_are_reported(void **state)
+{
+    struct fixture *w = *state;
+
+    start(w, ADVISE_PORT "; echo '{\"ok\": {\"ended\": {\"application\": \"a_1\", \"slow\": 2, \"sent_bytes\": 7}}}'; "
+             "echo '{\"ok\": {\"ended\": {\"application\": \"a b\"}}}'; echo '{\"ok\": {\"ended\": 1}}'; "
+             "printf '{\"ok\": {\"open\": 1, \"stalled\": 6, \"top\": [{}, {\"application\": \"\"}'; "
+             "for i in $(seq 40); do printf ', {\"application\": \"b_%d\", \"streams\": %d}' $i $i; done; echo ']}}'" IDLE);
+    RUN_UNTIL(w, w->n_counted > 0);
+    assert_int_equal(w->figures.stalled, 6);
+    assert_string_equal(w->forgotten.application, "a_1");
+    assert_int_equal(w->forgotten.slow, 2);
+    assert_int_equal(w->forgotten.sent_bytes, 7);
+    assert_int_equal(w->n_listed, NM_YARN_SHUFFLE_TOP_MAX);
+    assert_string_equal(w->first.application, "b_1");
+    assert_int_equal(w->first.streams, 1);
 }
 
 static void test_an_invalid_line_of_nm_shuffle_is_ignored(void **state)
@@ -574,6 +612,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_nm_shuffle_reports_figures),
+        TEST(test_applications_are_reported),
         TEST(test_an_invalid_line_of_nm_shuffle_is_ignored),
         TEST(test_an_invalid_first_line_ends_the_process),
         TEST(test_after_a_line_of_any_length_the_next_line_is_read),

@@ -12,6 +12,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/parse.h"
+#include "yarn/launch/reader-report.h"
 
 /* Time limit for opening the port at the start of nmd. It is needed because the process of the previous nmd may still
  * be exiting and hold the port. */
@@ -39,6 +40,9 @@ struct nm_yarn_aux_server {
     unsigned counts_often; /* requests that are still made at the shorter interval */
     bool is_counting; /* the process hasn't answered the last request for figures yet */
     struct nm_yarn_shuffle_figures figures, former; /* of this process, and of all processes before it */
+    struct nm_yarn_shuffle_usage top[NM_YARN_SHUFFLE_TOP_MAX];
+    size_t n_top;
+    struct nm_yarn_reader_report readers;
     uint64_t restarts, since_realtime_usec; /* see struct nm_yarn_aux_state */
     char trouble[400];
 };
@@ -143,12 +147,34 @@ static void count(struct nm_yarn_aux_server *s)
     nm_yarn_aux_server_send(s, "{\"count\": {}}");
 }
 
-static void on_counted(const struct nm_yarn_shuffle_figures *figures, void *userdata)
+static void on_listed(const struct nm_yarn_shuffle_usage *top, size_t n, void *userdata)
 {
     struct nm_yarn_aux_server *s = userdata;
 
+    (void)memcpy(s->top, top, n * sizeof *top);
+    s->n_top = n;
+}
+
+static void on_counted(const struct nm_yarn_shuffle_figures *figures, void *userdata)
+{
+    struct nm_yarn_aux_server *s = userdata;
+    char sentence[NM_YARN_READER_REPORT_SIZE];
+    enum nm_yarn_reader_event event;
+
     s->figures = *figures;
     s->is_counting = false;
+    event = nm_yarn_reader_report(&s->readers, s->params.name, figures, s->top, s->n_top, nm_now_usec(), sentence);
+    if (event != NM_YARN_READER_NO_EVENT)
+        report_event(s, event == NM_YARN_READER_OK ? LOG_INFO : LOG_WARNING, "%s", sentence);
+}
+
+static void on_forgotten(const struct nm_yarn_shuffle_usage *last, void *userdata)
+{
+    struct nm_yarn_aux_server *s = userdata;
+    char sentence[NM_YARN_READER_REPORT_SIZE];
+
+    if (nm_yarn_reader_total(s->params.name, last, sentence))
+        report_event(s, LOG_INFO, "%s", sentence);
 }
 
 static void count_later(struct nm_yarn_aux_server *s)
@@ -191,6 +217,12 @@ void nm_yarn_aux_server_get_figures(struct nm_yarn_aux_server *s, struct nm_yarn
         count_later(s);
 }
 
+size_t nm_yarn_aux_server_get_top(const struct nm_yarn_aux_server *s, const struct nm_yarn_shuffle_usage **ret)
+{
+    *ret = s->top;
+    return s->n_top;
+}
+
 void nm_yarn_aux_server_get_state(const struct nm_yarn_aux_server *s, struct nm_yarn_aux_state *ret)
 {
     *ret = (struct nm_yarn_aux_state){
@@ -208,6 +240,8 @@ static void keep_figures(struct nm_yarn_aux_server *s)
 {
     add_figures(&s->former, &s->figures);
     s->figures = (struct nm_yarn_shuffle_figures){};
+    s->readers = (struct nm_yarn_reader_report){};
+    s->n_top = 0;
     s->is_counting = false;
 }
 
@@ -241,6 +275,8 @@ static int start(struct nm_yarn_aux_server *s)
         .listening = on_listening,
         .refused = on_refused,
         .counted = on_counted,
+        .listed = on_listed,
+        .forgotten = on_forgotten,
         .ended = on_ended,
         .userdata = s,
     };

@@ -51,6 +51,9 @@ void nm_yarn_aux_server_send(struct nm_yarn_aux_server *s, const char *line);
  * later: the figures are up to a minute old, or five seconds if the function was called in the last minute. */
 void nm_yarn_aux_server_get_figures(struct nm_yarn_aux_server *s, struct nm_yarn_shuffle_figures *ret);
 
+/* Returns the applications that the process has last reported, valid until the next event. */
+size_t nm_yarn_aux_server_get_top(const struct nm_yarn_aux_server *s, const struct nm_yarn_shuffle_usage **ret);
+
 /* What a server reports about its process. */
 struct nm_yarn_aux_state {
     const char *program;          /* name of the program */

@@ -108,6 +108,39 @@ static uint64_t count_of(const json_t *o, const char *name)
     return (uint64_t)NM_MAX(json_integer_value(json_object_get(o, name)), (json_int_t)0);
 }
 
+/* Reads the figures of an application. Returns whether it has a valid id, which becomes a part of sentences. */
+static bool read_usage(const json_t *o, struct nm_yarn_shuffle_usage *ret)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *id = json_string_value(json_object_get(o, "application"));
+
+    if (!id || !*id || strlen(id) >= sizeof ret->application || id[strspn(id, allowed)])
+        return false;
+    *ret = (struct nm_yarn_shuffle_usage){
+        .outputs_ok = count_of(o, "outputs_ok"),
+        .outputs_failed = count_of(o, "outputs_failed"),
+        .sent_bytes = count_of(o, "sent_bytes"),
+        .slow = count_of(o, "slow"),
+        .connections = count_of(o, "open"),
+        .streams = count_of(o, "streams"),
+        .stalled = count_of(o, "stalled"),
+    };
+    (void)strcpy(ret->application, id);
+    return true;
+}
+
+static void handle_top(struct nm_yarn_shuffle_process *p, const json_t *array)
+{
+    struct nm_yarn_shuffle_usage top[NM_YARN_SHUFFLE_TOP_MAX];
+    const json_t *o;
+    size_t i, n = 0;
+
+    json_array_foreach(array, i, o)
+        if (n < NM_ARRAY_SIZE(top))
+            n += read_usage(o, &top[n]);
+    p->params.listed(top, n, p->params.userdata);
+}
+
 /* Passes the figures of nm-shuffle's answer on. nm-shuffle's answers to other lines have no figures. */
 static void handle_figures(struct nm_yarn_shuffle_process *p, const json_t *answer)
 {
@@ -120,8 +153,18 @@ static void handle_figures(struct nm_yarn_shuffle_process *p, const json_t *answ
         .connections = count_of(answer, "open"),
         .executors = count_of(answer, "executors"),
         .streams = count_of(answer, "streams"),
+        .stalled = count_of(answer, "stalled"),
     };
+    const json_t *ended = json_object_get(answer, "ended");
+    struct nm_yarn_shuffle_usage usage;
 
+    if (ended) {
+        if (p->params.forgotten && read_usage(ended, &usage))
+            p->params.forgotten(&usage, p->params.userdata);
+        return;
+    }
+    if (p->params.listed && json_object_get(answer, "top"))
+        handle_top(p, json_object_get(answer, "top"));
     if (json_object_size(answer) > 0)
         p->params.counted(&f, p->params.userdata);
 }

@@ -17,7 +17,16 @@ struct nm_yarn_shuffle_figures {
     uint64_t slow;    /* connections that were closed, because the client read too slowly; 0 for nm-shuffle */
     /* Present numbers. Those of executors and streams are 0 for nm-shuffle. */
     uint64_t connections, executors, streams;
+    uint64_t stalled; /* clients that have read nothing for 10 s, now; 0 for nm-shuffle */
 };
+
+/* What nm-spark-shuffle has done for an application. */
+struct nm_yarn_shuffle_usage {
+    char application[64]; /* an id: letters, digits, '.', '_' and '-' */
+    uint64_t outputs_ok, outputs_failed, sent_bytes, slow;
+    uint64_t connections, streams, stalled; /* now */
+};
+#define NM_YARN_SHUFFLE_TOP_MAX 32u
 
 struct nm_yarn_shuffle_process;
 
@@ -37,6 +46,10 @@ struct nm_yarn_shuffle_process_params {
     void (*listening)(uint16_t port, void *userdata);
     void (*refused)(const char *error, void *userdata);
     void (*counted)(const struct nm_yarn_shuffle_figures *figures, void *userdata);
+    /* Called for the applications in that answer, before `counted`, and for one that the process has forgotten. Both may
+     * be NULL. */
+    void (*listed)(const struct nm_yarn_shuffle_usage *top, size_t n, void *userdata);
+    void (*forgotten)(const struct nm_yarn_shuffle_usage *last, void *userdata);
     void (*ended)(const char *why, void *userdata);
     /* Called for an object with other members. May be NULL. */
     void (*other)(const json_t *line, void *userdata);

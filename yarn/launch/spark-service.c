@@ -114,6 +114,11 @@ void nm_yarn_spark_get_figures(struct nm_yarn_spark *s, struct nm_yarn_shuffle_f
     nm_yarn_aux_server_get_figures(s->server, ret);
 }
 
+size_t nm_yarn_spark_get_top(const struct nm_yarn_spark *s, const struct nm_yarn_shuffle_usage **ret)
+{
+    return nm_yarn_aux_server_get_top(s->server, ret);
+}
+
 void nm_yarn_spark_get_state(const struct nm_yarn_spark *s, struct nm_yarn_aux_state *ret)
 {
     nm_yarn_aux_server_get_state(s->server, ret);

@@ -43,6 +43,9 @@ const char *nm_yarn_spark_name(const struct nm_yarn_spark *s);
 /* Returns the figures, whose outputs are blocks, as nm_yarn_aux_server_get_figures() does. */
 void nm_yarn_spark_get_figures(struct nm_yarn_spark *s, struct nm_yarn_shuffle_figures *ret);
 
+/* Returns the applications that nm_yarn_aux_server_get_top() returns. */
+size_t nm_yarn_spark_get_top(const struct nm_yarn_spark *s, const struct nm_yarn_shuffle_usage **ret);
+
 struct nm_yarn_aux_state; /* aux-server.h */
 void nm_yarn_spark_get_state(const struct nm_yarn_spark *s, struct nm_yarn_aux_state *ret);
 /* Returns the number of applications whose files are served. */
