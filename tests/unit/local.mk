@@ -58,7 +58,7 @@ shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-
 	%D%/test-shuffle-work
 spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
 	%D%/test-spark-block-index %D%/test-spark-control %D%/test-spark-data-files %D%/test-spark-frame %D%/test-spark-guests \
-	%D%/test-spark-memory %D%/test-spark-message %D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
+	%D%/test-spark-limits %D%/test-spark-memory %D%/test-spark-message %D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
@@ -141,7 +141,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/policy-fixture.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c \
 	%D%/proxy-fixture.c %D%/lend-stage-fixture.c \
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
-	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/spark-fixture.c \
+	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/spark-client.c %D%/spark-fixture.c \
 	%D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
 	%D%/tracker-fixture.c
 noinst_HEADERS += %D%/aux-service-fixture.h %D%/canned-server.h %D%/cgroup-answer.h %D%/counted-memory.h %D%/described.h %D%/direct-fixture.h \
@@ -155,7 +155,7 @@ noinst_HEADERS += %D%/aux-service-fixture.h %D%/canned-server.h %D%/cgroup-answe
 	%D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h %D%/proxy-fixture.h \
 	%D%/proxy-stats-expected.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h %D%/remove-tree.h \
 	%D%/run-until.h %D%/sample-fixture.h %D%/scale-model.h %D%/setup-root.h %D%/setup-settings.h %D%/shuffle-client.h \
-	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/spark-bytes.h %D%/spark-fixture.h \
+	%D%/shuffle-fixture.h %D%/shuffle-service-fixture.h %D%/spark-bytes.h %D%/spark-client.h %D%/spark-fixture.h \
 	%D%/sqlite-failures.h %D%/store-fixture.h \
 	%D%/systemd-fixture.h %D%/tracker-fixture.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
 	%D%/yarn-tokens.h
@@ -199,7 +199,8 @@ $(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuf
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture aux-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
 $(call fixture,aux-service-fixture fail-files fail-nth,yarn-spark)
-$(call fixture,spark-fixture,spark-applications spark-auth spark-block-file spark-block-index spark-control spark-server spark-session)
+$(call fixture,spark-client spark-fixture,spark-limits spark-server)
+$(call fixture,spark-fixture,spark-applications spark-auth spark-block-file spark-block-index spark-control spark-session)
 $(call fixture,sqlite-failures store-fixture failing-calls fail-nth,snapshot-failures store-failures)
 $(call fixture,store-fixture,store store-backlog store-cost store-damage store-parts)
 $(call fixture,systemd-fixture fake-systemd,cgroup-choice systemd systemd-failures)
@@ -267,6 +268,7 @@ test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
 test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile
 test_spark_sender_wraps = clock_gettime
+test_spark_limits_wraps = syscall
 test_spark_server_wraps = pread pread64 send sendfile sendfile64 syscall
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
