@@ -271,15 +271,60 @@ static void a_refused_promotion_is_asked_for_again_after_a_minute(void **state)
     assert_int_equal(promote(w), 1);
 }
 
+/* A later call repeats the promotion, because the ResourceManager may not have read the first one. */
 static void an_outstanding_promotion_stays_outstanding(void **state)
 {
+    const struct nm_yarn_container_id one = id_of(1);
     struct fixture *w = *state;
 
     set_room(w, "one", 4096);
     assert_int_equal(promote(w), 1);
+    assert_true(nm_lend_repeat_promotion(w->l, &one));
     assert_true(refused(w, 1, true));
+    w->now_usec += SECONDS(61);
+    set_room(w, "one", 4096);
     assert_int_equal(promote(w), 0);
     assert_true(promoted(w, 1));
+}
+
+/* No call before this one had the promotion, so an update that the master has asked for is outstanding. Other containers
+ * of the node are promoted meanwhile, and the container itself when that update is done. */
+static void an_outstanding_update_of_the_master_is_not_taken_for_a_promotion(void **state)
+{
+    struct fixture *w = *state;
+
+    set_room(w, "one", 1024);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(promote(w), 1);
+        assert_true(refused(w, 1, true));
+        if (i == 0) {
+            assert_int_equal(promote(w), 2);
+            assert_true(promoted(w, 2));
+        }
+        w->now_usec += SECONDS(61);
+        set_room(w, "one", 1024);
+    }
+}
+
+/* The ResourceManager accepts one update of a container at a time, and the master's update may cancel the promotion. */
+static void an_update_of_the_master_ends_the_promotion_of_its_container(void **state)
+{
+    const struct nm_yarn_container_id one = id_of(1);
+    struct fixture *w = *state;
+
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    nm_lend_own_update(w->l, &one, w->now_usec);
+    assert_false(nm_lend_repeat_promotion(w->l, &one));
+    assert_int_equal(promote(w), 2);
+    assert_true(promoted(w, 2));
+    w->now_usec += SECONDS(61);
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
+    assert_true(refused(w, 1, true)); /* the ResourceManager takes the cancelled one for outstanding */
+    w->now_usec += SECONDS(61);
+    set_room(w, "one", 4096);
+    assert_int_equal(promote(w), 1);
 }
 
 static void the_end_of_a_container_ends_its_promotion(void **state)
@@ -591,6 +636,8 @@ int main(void)
         TEST(the_end_of_a_promoted_container_is_noted),
         TEST(a_refused_promotion_is_asked_for_again_after_a_minute),
         TEST(an_outstanding_promotion_stays_outstanding),
+        TEST(an_outstanding_update_of_the_master_is_not_taken_for_a_promotion),
+        TEST(an_update_of_the_master_ends_the_promotion_of_its_container),
         TEST(the_end_of_a_container_ends_its_promotion),
         TEST(after_a_registration_promotions_are_asked_for_again),
         TEST(an_outstanding_promotion_survives_a_restart),

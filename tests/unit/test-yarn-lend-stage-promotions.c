@@ -323,6 +323,34 @@ static void test_promotions_and_other_updates_follow_each_other(void **state)
     lend_tear_down(&l);
 }
 
+/* The ResourceManager accepts one update of a container in a call. The master's own goes first, also if the promotion
+ * was in a call without an answer. */
+static void test_the_masters_own_update_precedes_a_promotion(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned is_lost = 0; is_lost < 2; is_lost++) {
+        lend_set_up(&l, false, "all");
+        l.headroom = 4096;
+        lend_one(&l);
+        lend_confirm_room(&l, TOKENS_HOST, 512);
+        if (is_lost) {
+            l.w.refuses = NM_EXCEPTION_RETRY;
+            assert_string_equal(lend_call(&l), "; promotes 2/0");
+            l.w.refuses = NULL;
+        }
+        assert_string_equal(resize(&l, 0), "; resizes 2/0");
+        assert_string_equal(lend_call(&l), "");
+        assert_string_equal(answer_resize(&l, 1), "; updated 2");
+        lend_put_clock_forward(MINUTE + NM_USEC_PER_SEC);
+        lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
+        lend_confirm_room(&l, TOKENS_HOST, 512);
+        assert_string_equal(lend_call(&l), "; promotes 2/1");
+        lend_tear_down(&l);
+    }
+}
+
 /* A restarted ResourceManager has the version of the node, which may not know of the promotion yet. */
 static void test_an_error_tells_the_version(void **state)
 {
@@ -438,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_errors_of_promotions_are_hidden),
         cmocka_unit_test(test_requests_of_the_master_have_the_version_of_a_promotion),
         cmocka_unit_test(test_promotions_and_other_updates_follow_each_other),
+        cmocka_unit_test(test_the_masters_own_update_precedes_a_promotion),
         cmocka_unit_test(test_an_error_tells_the_version),
         cmocka_unit_test(test_a_container_that_was_never_launched_is_given_up),
         cmocka_unit_test(test_a_node_that_restarts_has_not_forgotten_its_containers),

@@ -393,30 +393,13 @@ int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now
 
 /* ---- ends --------------------------------------------------------------------------------------- */
 
-/* Several containers of a key are usually preempted at the same time. They count as one preemption. */
-static void back_off(struct nm_lend *l, const struct nm_lend_key *key, uint64_t now_usec)
-{
-    struct nm_lend_entry *e = nm_lend_keys_find(l, key);
-    uint64_t until_usec;
-
-    if (!e)
-        return;
-    if (nm_sub_u64(now_usec, e->preempted_usec) >= NM_LEND_BACK_OFF_RESET_USEC)
-        e->back_off_step = 0;
-    if (e->back_off_step == 0 || now_usec >= e->backs_off_until_usec)
-        e->back_off_step = NM_MIN(e->back_off_step + 1, NM_LEND_BACK_OFF_STEPS);
-    until_usec = nm_add_u64(now_usec, NM_LEND_MINUTE_USEC << (e->back_off_step - 1));
-    e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, until_usec);
-    e->preempted_usec = now_usec;
-}
-
 static void note_end(struct nm_lend *l, struct nm_lend_history *h, bool preempted, uint64_t now_usec)
 {
     h->ended_usec = now_usec;
     h->preempted = preempted;
     h->running = h->queued = false;
     if (preempted)
-        back_off(l, &h->key, now_usec);
+        nm_lend_keys_back_off(l, &h->key, now_usec);
     l->revision++;
 }
 
@@ -480,6 +463,7 @@ void nm_lend_registered(struct nm_lend *l)
     for (size_t i = 0; i < l->n_lent; i++) {
         nm_lend_containers_set_promoting(l, l->by_age[i], false);
         l->by_age[i]->promote_after_usec = 0;
+        l->by_age[i]->asks = 0;
         l->by_age[i]->unconfirmed = true;
         l->by_age[i]->unknown_since_usec = 0;
     }

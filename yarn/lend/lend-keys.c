@@ -180,12 +180,55 @@ void nm_lend_keys_add_surplus(struct nm_lend_entry *e, uint32_t most)
     e->surplus += e->surplus < most;
 }
 
+/* ---- back-off after preemptions ----------------------------------------------------------------- */
+
+static bool has_decayed(const struct nm_lend_entry *e, uint64_t now_usec)
+{
+    return e->back_off_step == 0 || nm_sub_u64(now_usec, e->preempted_usec) >= NM_LEND_BACK_OFF_RESET_USEC;
+}
+
+struct nm_lend_entry *nm_lend_keys_first_of(const struct nm_lend *l, int32_t priority)
+{
+    bool found;
+
+    return &l->keys[position_of(l, &(struct nm_lend_key){priority, INT64_MIN}, &found)];
+}
+
+uint64_t nm_lend_keys_preempted_until(const struct nm_lend *l, int32_t priority)
+{
+    const struct nm_lend_entry *end = &l->keys[l->n_keys];
+    uint64_t until_usec = 0;
+
+    for (const struct nm_lend_entry *e = nm_lend_keys_first_of(l, priority); e < end && e->key.priority == priority; e++)
+        if (e->back_off_step > 0)
+            until_usec = NM_MAX(until_usec,
+                                nm_add_u64(e->preempted_usec, NM_LEND_MINUTE_USEC << (e->back_off_step - 1)));
+    return until_usec;
+}
+
+/* Moves the steps of the other keys of the priority to this one, which keeps its place until they have decayed. */
+static void take_over_steps(struct nm_lend *l, struct nm_lend_entry *to, uint64_t now_usec)
+{
+    const struct nm_lend_entry *end = &l->keys[l->n_keys];
+    const int32_t priority = to->key.priority;
+    uint32_t step = 0;
+
+    for (struct nm_lend_entry *e = nm_lend_keys_first_of(l, priority); e < end && e->key.priority == priority; e++) {
+        if (!has_decayed(e, now_usec))
+            step = NM_MAX(step, e->back_off_step);
+        e->back_off_step = 0;
+    }
+    to->back_off_step = step;
+}
+
 /* ---- asks --------------------------------------------------------------------------------------- */
 
+/* A key with a step of the back-off keeps its place until the step has decayed: otherwise, a master with many keys would
+ * begin with the first step again and again. */
 static bool is_idle(const struct nm_lend_entry *e, uint64_t now_usec)
 {
     return nm_lend_keys_wanted(e) == 0 && e->n_sizes == 0 && !e->unsent && !e->set && e->in_last_answer == 0 &&
-           e->backs_off_until_usec <= now_usec;
+           e->backs_off_until_usec <= now_usec && has_decayed(e, now_usec);
 }
 
 /* Finds the key that needs its place least: nothing depends on it. If the master has asked for opportunistic containers
@@ -226,6 +269,39 @@ static void remove_key(struct nm_lend *l, struct nm_lend_entry *e)
         *mark |= bit;
     l->n_keys--;
     memmove(e, e + 1, (size_t)(&l->keys[l->n_keys] - e) * sizeof *e);
+}
+
+/* Finds the key that keeps a step of the back-off of a priority. A key may have lost its place while its containers ran.
+ * Then another key of the priority keeps the step, or the key gets a place again. NULL: all places are in use, or there
+ * is no memory. */
+static struct nm_lend_entry *find_keeper(struct nm_lend *l, const struct nm_lend_key *key, uint64_t now_usec)
+{
+    const uint64_t full_call = l->full_call;
+    struct nm_lend_entry *e = nm_lend_keys_find(l, key) ?: nm_lend_keys_first_of(l, key->priority);
+
+    if (e < &l->keys[l->n_keys] && e->key.priority == key->priority)
+        return e;
+    e = l->n_keys < NM_LEND_KEYS_MAX ? NULL : find_idle(l, now_usec);
+    l->full_call = full_call; /* this is not a search for the asks of a call */
+    if (e)
+        remove_key(l, e);
+    return nm_lend_keys_insert(l, key, &e) == 0 ? e : NULL;
+}
+
+void nm_lend_keys_back_off(struct nm_lend *l, const struct nm_lend_key *key, uint64_t now_usec)
+{
+    struct nm_lend_entry *e = find_keeper(l, key, now_usec);
+    uint64_t before_usec, until_usec;
+
+    if (!e)
+        return;
+    before_usec = NM_MAX(nm_lend_keys_preempted_until(l, key->priority), e->backs_off_until_usec);
+    take_over_steps(l, e, now_usec);
+    if (e->back_off_step == 0 || now_usec >= before_usec)
+        e->back_off_step = NM_MIN(e->back_off_step + 1, NM_LEND_BACK_OFF_STEPS);
+    until_usec = nm_add_u64(now_usec, NM_LEND_MINUTE_USEC << (e->back_off_step - 1));
+    e->backs_off_until_usec = NM_MAX(before_usec, until_usec);
+    e->preempted_usec = now_usec;
 }
 
 static int get_entry(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec, struct nm_lend_entry **ret)

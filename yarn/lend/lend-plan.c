@@ -31,7 +31,9 @@ static uint32_t percent_of(const struct nm_lend_entry *e, unsigned percent)
     return (uint32_t)NM_MIN(nm_sub_u64(most, e->lent_total), (uint64_t)e->wanted);
 }
 
-static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
+/* preempted_until_usec: until when the priority backs off after a preemption. */
+static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_t preempted_until_usec,
+                       uint64_t now_usec)
 {
     e->target = nm_lend_keys_wanted(e);
     e->reason = NM_LEND_LENT;
@@ -53,7 +55,7 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
         reduce(e,
                now_usec >= l->rule.after_usec ? nm_lend_keys_count_since(e, now_usec - l->rule.after_usec) : 0,
                NM_LEND_WAITS);
-    if (e->backs_off_until_usec > now_usec)
+    if (NM_MAX(e->backs_off_until_usec, preempted_until_usec) > now_usec)
         reduce(e, 0, NM_LEND_BACKS_OFF);
     if (l->held_until_usec > now_usec)
         reduce(e, e->in_call ? 0 : e->lent_asked, NM_LEND_BACKS_OFF);
@@ -174,10 +176,13 @@ static void decide(struct nm_lend *l, const struct nm_lend_limits *limits, uint6
 {
     const bool busy = is_queue_busy(l, now_usec);
     struct budget b = make_budget(l, limits);
+    uint64_t until_usec = 0; /* of the priority */
     size_t n;
 
     for (size_t i = 0; i < l->n_keys; i++) {
-        apply_mode(l, &l->keys[i], now_usec);
+        if (i == 0 || l->keys[i].key.priority != l->keys[i - 1].key.priority)
+            until_usec = nm_lend_keys_preempted_until(l, l->keys[i].key.priority);
+        apply_mode(l, &l->keys[i], until_usec, now_usec);
         if (busy)
             reduce(&l->keys[i], 0, NM_LEND_QUEUED);
         if (limits->observes)

@@ -81,12 +81,41 @@ int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroo
             continue;
         nm_lend_containers_set_promoting(l, c, true);
         c->was_asked = true;
+        c->asks++;
         c->promote_after_usec = nm_add_u64(now_usec, NM_LEND_PENDING_USEC);
         l->revision++;
         *ret = (struct nm_lend_promotion){c->is.id, c->is.version, c->is.size};
         return 1;
     }
     return 0;
+}
+
+bool nm_lend_repeat_promotion(struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+
+    if (!c || !c->promoting)
+        return false;
+    c->asks++;
+    return true;
+}
+
+/* Notes that no promotion of these books is outstanding, so that others on the same node can be asked for. This one isn't
+ * asked for before until_usec. */
+static void give_up(struct nm_lend *l, struct nm_lend_container *c, uint64_t until_usec)
+{
+    nm_lend_containers_set_promoting(l, c, false);
+    c->asks = 0;
+    c->promote_after_usec = until_usec;
+    l->revision++;
+}
+
+void nm_lend_own_update(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+
+    if (c)
+        give_up(l, c, nm_add_u64(now_usec, NM_LEND_OWN_UPDATE_USEC));
 }
 
 static void take_from(struct nm_lend_size *room, const struct nm_lend_size *size)
@@ -129,8 +158,12 @@ bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container
         return nm_lend_containers_find_ended(l, id);
     if (!c->was_asked)
         return false;
-    nm_lend_containers_set_promoting(l, c, outstanding);
-    c->promote_after_usec = nm_add_u64(now_usec, outstanding ? NM_LEND_PENDING_USEC : NM_LEND_REFUSED_USEC);
+    if (!outstanding || c->asks < 2) {
+        give_up(l, c, nm_add_u64(now_usec, NM_LEND_REFUSED_USEC));
+        return true;
+    }
+    nm_lend_containers_set_promoting(l, c, true);
+    c->promote_after_usec = nm_add_u64(now_usec, NM_LEND_PENDING_USEC);
     l->revision++;
     return true;
 }

@@ -155,6 +155,7 @@ static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
     c->state = m->running ? NM_LEND_STATE_RUNNING : m->queued ? NM_LEND_STATE_QUEUED : NM_LEND_STATE_UNKNOWN;
     c->promoting = m->promoting;
     c->was_asked = m->was_asked;
+    c->asks = m->promoting;
     c->promote_after_usec = m->promote_after_usec;
     c->unconfirmed = m->unconfirmed;
     return nm_lend_containers_add(l, &c);

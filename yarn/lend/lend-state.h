@@ -27,6 +27,8 @@
 #define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)  /* if a container is not known to run, or room isn't confirmed */
 #define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC) /* otherwise */
 #define NM_LEND_REFUSED_USEC (60 * NM_USEC_PER_SEC)   /* after a refused promotion */
+/* After an update that the master has asked for. The ResourceManager grants it with a heartbeat of the node, if it can. */
+#define NM_LEND_OWN_UPDATE_USEC (5 * NM_USEC_PER_SEC)
 #define NM_LEND_PENDING_USEC (300 * NM_USEC_PER_SEC)  /* after a promotion that was neither granted nor refused */
 #define NM_LEND_UNKNOWN_USEC (120 * NM_USEC_PER_SEC)  /* see nm_lend_set_unknown() */
 #define NM_LEND_UNKNOWN_GAP_USEC (90 * NM_USEC_PER_SEC) /* a round of questions to 1000 nodes takes a minute */
@@ -77,7 +79,8 @@ struct nm_lend_entry {
     uint64_t granted_total, lent_total; /* containers granted since the key is known, and the lent part of them */
     uint64_t asked_usec; /* when lent_asked rose from 0, or when the last opportunistic container was granted */
     uint64_t preempted_usec, backs_off_until_usec;
-    uint32_t back_off_step; /* number of back-offs since the last reset */
+    uint32_t back_off_step; /* number of back-offs of the priority since the last reset; 0: none, or another key of the
+                               priority has it */
 
     /* Sizes for which the ResourceManager may have an opportunistic count: it has a count for each size. A size is
      * removed when the ResourceManager has read that its count is 0. */
@@ -140,6 +143,13 @@ void nm_lend_keys_take_back(struct nm_lend_entry *e);
 /* Adds the key's size to its sizes. */
 void nm_lend_keys_add_size(struct nm_lend_entry *e);
 bool nm_lend_keys_has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size);
+/* Returns the first key of a priority, if it has one. The keys of a priority follow each other. */
+struct nm_lend_entry *nm_lend_keys_first_of(const struct nm_lend *l, int32_t priority);
+/* Returns until when all keys of a priority back off after the preemption of a container; 0: they don't. */
+uint64_t nm_lend_keys_preempted_until(const struct nm_lend *l, int32_t priority);
+/* Notes that a container of this key was preempted. Several containers of a priority are usually preempted at the same
+ * time. They count as one preemption. */
+void nm_lend_keys_back_off(struct nm_lend *l, const struct nm_lend_key *key, uint64_t now_usec);
 /* Notes that a container was granted for a key that has no place. */
 void nm_lend_keys_lower_left_out(struct nm_lend *l, const struct nm_lend_key *key);
 /* Notes that the ResourceManager has one guaranteed ask too many, of `most`. */
@@ -177,6 +187,9 @@ struct nm_lend_container {
     enum nm_lend_state state;
     bool promoting;             /* a promotion is outstanding */
     bool was_asked;             /* a promotion has been asked for, at any time */
+    /* Calls with a promotion that the ResourceManager may have read, since it can have no outstanding one of these
+     * books. Not packed. */
+    unsigned asks;
     uint64_t promote_after_usec; /* when the promotion may be asked for again */
     bool unconfirmed; /* lent before the last registration, and neither its node nor the ResourceManager has reported it
                          since */

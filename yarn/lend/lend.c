@@ -139,7 +139,8 @@ void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userda
             .observed = e->forgotten ? 0 : e->observed,
             .since_usec = nm_lend_keys_wanted(e) > 0 ? e->batches[0].since_usec : 0,
             .reason = e->reason,
-            .backs_off_until_usec = e->backs_off_until_usec,
+            .backs_off_until_usec =
+                NM_MAX(e->backs_off_until_usec, nm_lend_keys_preempted_until(l, e->key.priority)),
         };
 
         cb(&v, userdata);

@@ -204,9 +204,10 @@ int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t n
  * know are left as they are. Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec);
 /* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was
- * noted before. preempted: the node has ended it to take resources back (exit status -108); the key then backs off
- * for 1, 2, 4 ... 16 minutes. A preemption during the back-off starts its time again. The back-off begins with 1
- * minute again after 30 minutes without a preemption. */
+ * noted before. preempted: the node has ended it to take resources back (exit status -108); all keys of its priority
+ * then back off for 1, 2, 4 ... 16 minutes, also those that the master asks for with a further request id. A preemption
+ * during the back-off starts its time again. The back-off begins with 1 minute again after 30 minutes without a
+ * preemption. Until then, one key of the priority keeps its place in the table. */
 bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Returns whether the books have a place for this key. They have NM_LEND_KEYS_MAX. */
@@ -282,11 +283,20 @@ struct nm_lend_promotion {
 };
 int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroom, uint64_t now_usec,
                            struct nm_lend_promotion *ret);
+/* Notes that a call repeats a promotion. Returns false if it must not be asked for any more: it was refused, the
+ * container isn't lent any more, or the master itself has asked for an update since then. */
+bool nm_lend_repeat_promotion(struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Notes that the master itself asks for an update of a container. The ResourceManager accepts one update of a container
+ * at a time, so a promotion isn't asked for in this call and for 5 seconds. An outstanding one doesn't count as such any more:
+ * the master's update may have cancelled it. */
+void nm_lend_own_update(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
 /* Notes the ResourceManager's new version of a lent container, which is now guaranteed. The master doesn't see this
  * version. Returns whether it was lent, also if the books have noted this before. */
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec);
-/* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding.
- * Otherwise asks again after a minute, at the earliest. Returns whether these books have ever asked for it. */
+/* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding. If
+ * that can be a promotion of these books, it is outstanding for another 5 minutes. Otherwise it is an update that the
+ * master has asked for. Then, and after other refusals, the promotion is asked for again after a minute, at the
+ * earliest. Returns whether these books have ever asked for it. */
 bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container_id *id, bool outstanding,
                                uint64_t now_usec);
 

@@ -134,13 +134,25 @@ static void choose_promotions(struct nm_lender *l)
     }
 }
 
-/* Drops the promotions of containers that have ended or are promoted. */
-static void drop_stale_promotions(struct nm_lender *l)
+/* The ResourceManager accepts one update of a container in a call, the first one. The master's own updates come first,
+ * and the promotions of their containers are left out. */
+static void note_own_updates(struct nm_lender *l, const Masters__AllocateRequest *request)
+{
+    for (size_t i = 0; i < request->n_updates; i++)
+        if (nm_yarn_is_container(request->updates[i]->id)) {
+            const struct nm_yarn_container_id id = nm_yarn_container_of(request->updates[i]->id);
+
+            nm_lend_own_update(l->books, &id, nm_steady_usec());
+        }
+}
+
+/* Repeats the promotions that no answer has confirmed, except those that must not be asked for any more. */
+static void repeat_promotions(struct nm_lender *l)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < l->n_promotions; i++)
-        if (nm_lend_is_lent(l->books, &l->promotions[i].id))
+        if (nm_lend_repeat_promotion(l->books, &l->promotions[i].id))
             l->promotions[n++] = l->promotions[i];
     l->dirty |= n != l->n_promotions;
     l->n_promotions = n;
@@ -152,7 +164,8 @@ int nm_lender_add_promotions(struct nm_lender *l, struct nm_stage_call *c, Maste
     Masters__UpdateAsk **list;
     int r;
 
-    drop_stale_promotions(l);
+    note_own_updates(l, copy);
+    repeat_promotions(l);
     choose_promotions(l);
     if (n + l->n_promotions == 0)
         return 0;
