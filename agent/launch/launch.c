@@ -358,8 +358,6 @@ int nm_launch_drop_at(int dir_fd)
     return unlinkat(dir_fd, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Opens and closes RESERVE descriptors, because the kernel provides no fast way to read the number of open
- * descriptors. */
 /* Returns whether the numbers after fd are free, which is usual: the kernel returns the lowest free number. */
 static bool next_are_free(int fd)
 {
@@ -387,6 +385,8 @@ static bool can_duplicate(int fd)
     return n == RESERVE;
 }
 
+/* The kernel provides no fast way to read the number of open descriptors, so this function looks whether the reserve
+ * could be opened now. */
 bool nm_launch_has_descriptors(uint64_t *ret_limit)
 {
     _cleanup_close_ int fd = open("/", O_PATH | O_CLOEXEC);
