@@ -47,8 +47,8 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_pool *, nm_shuffle_pool_free)
 /* Queues a task. Returns -errno if the pool has no thread, and pthread_create() fails to start one. */
 int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task);
 
-/* Starts a further thread for each blocked one if tasks wait that may run: a slow disk must not stop the tasks that need
- * other disks. Returns whether tasks wait. Call it every NM_SHUFFLE_BLOCKED_USEC while they do. */
+/* Starts a further thread for each blocked one if tasks wait that may run: a slow disk must not stop the tasks that
+ * need other disks. Returns whether tasks wait. Call it every NM_SHUFFLE_BLOCKED_USEC while they do. */
 bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool);
 
 /* Returns whether no task waits, and at most half of the threads run tasks: a task may then wait for a short time. */

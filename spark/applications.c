@@ -151,7 +151,8 @@ static bool is_same(const struct nm_spark_executor *a, const struct nm_spark_exe
 /* Takes memory for an executor, in the place of another one, or NULL. */
 static int pay(struct known *known, const struct nm_spark_executor *executor, const struct nm_spark_executor *former)
 {
-    const uint64_t bytes = EXECUTOR_BYTES + bytes_of(executor), former_bytes = former ? EXECUTOR_BYTES + bytes_of(former) : 0;
+    const uint64_t bytes = EXECUTOR_BYTES + bytes_of(executor);
+    const uint64_t former_bytes = former ? EXECUTOR_BYTES + bytes_of(former) : 0;
     int r = bytes <= former_bytes ? 0
                                   : nm_spark_memory_take(known->memory, known->payer, known->application.id,
                                                          bytes - former_bytes);

@@ -3,8 +3,8 @@
 
 /*
  * A server of Spark's shuffle files with real connections, and an executor as its client. The server has 16 slots, one
- * application with 1 MiB of memory for all users, and the files of spark-fixture.h: map 0 with the parts "first", "" and
- * "the third". Include it after cmocka.h. Link with spark-fixture.c and open-descriptors.c.
+ * application with 1 MiB of memory for all users, and the files of spark-fixture.h: map 0 with the parts "first", ""
+ * and "the third". Include it after cmocka.h. Link with spark-fixture.c and open-descriptors.c.
  */
 
 #include "spark-fixture.h"

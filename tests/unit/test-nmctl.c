@@ -399,9 +399,12 @@ static void test_nmctl_status_shows_auxiliary_services(void **state)
             "{\"name\":\"my_\\u001bspark\",\"up\":false,\"port\":7337,\"restarts\":2,"
             "\"trouble\":\"killed\\u001b by 9\",\"applications\":2,\"connections\":0,\"refused_connections\":1,"
             "\"blocks_sent\":10,\"blocks_failed\":0,"
-            "\"sent_bytes\":100,\"executors\":4,\"streams\":1,\"slow_readers\":5,\"stalled_readers\":1,\"by_application\":["
-            "{\"application\":\"app\\u001b1\",\"streams\":1,\"sent_bytes\":2048,\"stalled_readers\":1,\"slow_readers\":2},"
-            "{\"application\":\"b\"},{\"application\":\"c\"},{\"application\":\"d\"},{\"application\":\"e\"}]}]}}"), NULL},
+            "\"sent_bytes\":100,\"executors\":4,\"streams\":1,\"slow_readers\":5,\"stalled_readers\":1,"
+            "\"by_application\":["
+            "{\"application\":\"app\\u001b1\",\"streams\":1,\"sent_bytes\":2048,\"stalled_readers\":1,"
+            "\"slow_readers\":2},"
+            "{\"application\":\"b\"},{\"application\":\"c\"},{\"application\":\"d\"},"
+            "{\"application\":\"e\"}]}]}}"), NULL},
     };
     struct fake_nmd f;
     struct nmctl_result r;

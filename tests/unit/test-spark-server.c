@@ -373,25 +373,27 @@ static void test_the_server_stops_with_open_connections(void **state)
     nm_close(busy);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, spark_set_up, spark_tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_blocks_are_fetched, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_pipelined_requests_are_answered_in_order, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_many_small_blocks_take_few_calls, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_replaced_file_is_not_served_for_long, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_idle_connections_keep_no_file_open, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_bytes_that_arrive_one_by_one_are_a_request, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_large_block_is_sent, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_that_becomes_shorter_ends_the_connection, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_client_that_vanishes_leaves_nothing, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_clients_that_do_not_read_block_no_others, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_answers_that_are_not_read_stop_the_client, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_invalid_frames_end_the_connection, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_uploads_are_discarded, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_silent_connections_are_closed_after_the_timeout, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_an_application_that_ends_loses_its_connections, spark_set_up, spark_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_server_stops_with_open_connections, spark_set_up, spark_tear_down),
+        TEST(test_blocks_are_fetched),
+        TEST(test_pipelined_requests_are_answered_in_order),
+        TEST(test_many_small_blocks_take_few_calls),
+        TEST(test_a_replaced_file_is_not_served_for_long),
+        TEST(test_idle_connections_keep_no_file_open),
+        TEST(test_bytes_that_arrive_one_by_one_are_a_request),
+        TEST(test_a_large_block_is_sent),
+        TEST(test_a_file_that_becomes_shorter_ends_the_connection),
+        TEST(test_a_client_that_vanishes_leaves_nothing),
+        TEST(test_clients_that_do_not_read_block_no_others),
+        TEST(test_answers_that_are_not_read_stop_the_client),
+        TEST(test_invalid_frames_end_the_connection),
+        TEST(test_uploads_are_discarded),
+        TEST(test_silent_connections_are_closed_after_the_timeout),
+        TEST(test_an_application_that_ends_loses_its_connections),
+        TEST(test_the_server_stops_with_open_connections),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

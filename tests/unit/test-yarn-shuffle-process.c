@@ -174,7 +174,8 @@ static void test_applications_are_reported(void **state)
     start(w, ADVISE_PORT "; echo '{\"ok\": {\"ended\": {\"application\": \"a_1\", \"slow\": 2, \"sent_bytes\": 7}}}'; "
              "echo '{\"ok\": {\"ended\": {\"application\": \"a b\"}}}'; echo '{\"ok\": {\"ended\": 1}}'; "
              "printf '{\"ok\": {\"open\": 1, \"stalled\": 6, \"top\": [{}, {\"application\": \"\"}'; "
-             "for i in $(seq 40); do printf ', {\"application\": \"b_%d\", \"streams\": %d}' $i $i; done; echo ']}}'" IDLE);
+             "for i in $(seq 40); do printf ', {\"application\": \"b_%d\", \"streams\": %d}' $i $i; done; "
+             "echo ']}}'" IDLE);
     RUN_UNTIL(w, w->n_counted > 0);
     assert_int_equal(w->figures.stalled, 6);
     assert_string_equal(w->forgotten.application, "a_1");

@@ -62,6 +62,9 @@ shown() { nmctl status --json | jq -r ".upstream.services[] | select(.name == \"
 has_events() {
     [ "$(nmctl events --json | grep -cE 'nm-spark-shuffle (was killed by signal 9; restarting|listens at port 7447 again)')" = 2 ]
 }
+# What an application was sent is an event when it ends.
+has_total() { nmctl events --json | grep -qE "application_[0-9_]+ has ended: nm-spark-shuffle has sent [1-9][0-9]* blocks? of it"; }
+shows_application() { [ "$(shown '.by_application[0] | "\(.application) \(.sent_bytes >= 0) \(.streams)"')" = "$(stored) true 0" ]; }
 has_sent() { [ "$(figure blockTransferRate_count)" -ge "$1" ]; } # BLOCKS
 
 over_the_network=spark.shuffle.readHostLocalDisk=false
@@ -76,7 +79,9 @@ without_authentication() {
     check 'the end and the start of the service are events' wait_until 20 has_events || diag "$(nmctl events --json | tail)"
     is 'nmctl status shows the service' "$(shown '"\(.program) \(.up) \(.port) \(.restarts) \(.applications)"')" \
         "nm-spark-shuffle true $port 1 1"
+    check 'nmctl status shows the application' wait_until 30 shows_application || diag "$(shown .by_application)"
     proceed_over_the_network plain
+    check 'what an application was sent is an event' wait_until 20 has_total || diag "$(nmctl events --json | tail)"
     check 'nmctl status counts the blocks' wait_until 30 has_shown_blocks
     curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
     like 'the metrics have the restart' "$(grep "^nm_aux_service_restarts_total{service=\"$service\"}" "$dir/metrics")" ' 1$'

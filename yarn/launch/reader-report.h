@@ -19,7 +19,12 @@ struct nm_yarn_reader_report {
     uint64_t told_slow; /* disconnected clients that were reported */
 };
 
-enum nm_yarn_reader_event { NM_YARN_READER_NO_EVENT, NM_YARN_READER_SLOW, NM_YARN_READER_DISCONNECTED, NM_YARN_READER_OK };
+enum nm_yarn_reader_event {
+    NM_YARN_READER_NO_EVENT,
+    NM_YARN_READER_SLOW,
+    NM_YARN_READER_DISCONNECTED,
+    NM_YARN_READER_OK,
+};
 
 /* Returns what has happened since the last call, with a sentence unless it is NM_YARN_READER_NO_EVENT. */
 enum nm_yarn_reader_event nm_yarn_reader_report(struct nm_yarn_reader_report *r, const char *program,

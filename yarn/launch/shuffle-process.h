@@ -46,8 +46,8 @@ struct nm_yarn_shuffle_process_params {
     void (*listening)(uint16_t port, void *userdata);
     void (*refused)(const char *error, void *userdata);
     void (*counted)(const struct nm_yarn_shuffle_figures *figures, void *userdata);
-    /* Called for the applications in that answer, before `counted`, and for one that the process has forgotten. Both may
-     * be NULL. */
+    /* Called for the applications in that answer, before `counted`, and for one that the process has forgotten. Both
+     * may be NULL. */
     void (*listed)(const struct nm_yarn_shuffle_usage *top, size_t n, void *userdata);
     void (*forgotten)(const struct nm_yarn_shuffle_usage *last, void *userdata);
     void (*ended)(const char *why, void *userdata);
