@@ -189,6 +189,151 @@ static void the_masters_own_asks_are_not_held_back(void **state)
     assert_int_equal(figures(w).wanted, 2);
 }
 
+/* ---- asks that the ResourceManager has never accepted -------------------------------------------- */
+
+#define INVALID 1000000 /* MiB */
+
+/* A ResourceManager that refuses each call with an ask for INVALID memory. */
+struct manager {
+    int refusals;
+    bool got[64]; /* priorities with a guaranteed or an opportunistic count that it has read */
+};
+
+static bool has_invalid(const struct fixture *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->changes[i].size.memory_mib == INVALID && !w->changes[i].only_opportunistic)
+            return true;
+    return false;
+}
+
+static void read_changes(const struct fixture *w, struct manager *m)
+{
+    for (size_t i = 0; i < w->n; i++)
+        m->got[w->changes[i].key.priority] |= w->changes[i].guaranteed > 0 || w->changes[i].opportunistic > 0;
+}
+
+/* Makes a call of the master without asks, every second. After a refusal it is repeated without what was added. */
+static void make_calls(struct fixture *w, struct manager *m, int n)
+{
+    for (int i = 0; i < n; i++) {
+        w->now_usec += SECONDS(1);
+        call(w);
+        if (has_invalid(w)) {
+            m->refusals++;
+            nm_lend_refused(w->l, w->now_usec);
+            call(w);
+            assert_false(has_invalid(w));
+        }
+        read_changes(w, m);
+        answer(w);
+    }
+}
+
+static void note_invalid(struct fixture *w, int32_t priority)
+{
+    struct nm_lend_ask a = ask_of(priority, 1);
+
+    a.size.memory_mib = INVALID;
+    note(w, a);
+}
+
+/* The ResourceManager answers a call with the answer to the call before, which had the same response id, and doesn't
+ * read its asks. */
+static void an_ask_of_a_call_that_was_not_read_keeps_no_others_back(void **state)
+{
+    struct fixture *w = *state;
+    struct manager m = {};
+
+    set_overflow(w, 30);
+    ask(w, 2);
+    call(w); /* not answered */
+    note_invalid(w, 30);
+    call(w);
+    answer(w);
+    make_calls(w, &m, 28);
+    assert_false(m.got[20]);
+    make_calls(w, &m, 5);
+    assert_true(m.got[20]); /* the first two are lent after 30 seconds */
+    make_calls(w, &m, 600);
+    assert_in_range(m.refusals, 6, 8);
+    assert_int_equal(figures(w).wanted, 3);
+}
+
+/* nmd is killed during the call. The master sees an exception, and doesn't repeat the ask. */
+static void an_ask_from_before_a_restart_keeps_no_others_back(void **state)
+{
+    struct fixture *w = *state;
+    struct manager m = {};
+
+    set_overflow(w, 30);
+    ask(w, 2);
+    note_invalid(w, 30);
+    note_invalid(w, 31);
+    note(w, ask_of(40, 1));
+    call(w);
+    restart(w);
+    set_overflow(w, 30);
+    make_calls(w, &m, 11);
+    assert_false(m.got[40]);
+    make_calls(w, &m, 5);
+    assert_true(m.got[40]);
+    make_calls(w, &m, 25);
+    assert_true(m.got[20]);
+    make_calls(w, &m, 560);
+    assert_in_range(m.refusals, 12, 17);
+}
+
+/* The master's own ask is the reason, also for the refusal of the repeated call. So what was added to the call is held
+ * back for 10 seconds only. */
+static void refused_asks_of_the_master_accuse_no_others(void **state)
+{
+    struct fixture *w = *state;
+    struct manager m = {};
+
+    set_overflow(w, 30);
+    ask(w, 2);
+    for (int i = 0; i < 5; i++) {
+        w->now_usec += SECONDS(61);
+        note_invalid(w, 30);
+        call(w);
+        assert_int_equal(view_of(w, 20).lent_asked, 2); /* with this call */
+        nm_lend_refused(w->l, w->now_usec);
+        note_invalid(w, 30);
+        call(w);
+        nm_lend_refused(w->l, w->now_usec);
+        m = (struct manager){};
+        make_calls(w, &m, 11);
+        assert_int_equal(m.refusals, 0);
+        assert_true(m.got[20]);
+    }
+}
+
+/* An ask that was refused for a while, because large nodes were away. When they are away again, the waits begin with 10
+ * seconds. */
+static void an_ask_that_is_accepted_later_is_not_suspect_any_more(void **state)
+{
+    struct fixture *w = *state;
+    struct manager m = {};
+
+    set_overflow(w, 30);
+    call(w); /* not answered */
+    note_invalid(w, 30);
+    call(w);
+    answer(w);
+    make_calls(w, &m, 30);
+    assert_int_equal(m.refusals, 3);
+    for (int i = 0; i < 20 && !has_invalid(w); i++) {
+        w->now_usec += SECONDS(1);
+        call(w);
+        answer(w);
+    }
+    assert_true(has_invalid(w));
+    make_calls(w, &m, 60); /* the books move it to opportunistic containers and back */
+    assert_int_equal(m.refusals, 6);
+    assert_int_equal(figures(w).wanted, 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, lend_fixture_set_up, lend_fixture_tear_down)
 
 int main(void)
@@ -203,6 +348,10 @@ int main(void)
         TEST(of_a_refused_ask_only_the_opportunistic_part_is_withdrawn),
         TEST(a_key_whose_call_is_refused_backs_off),
         TEST(the_masters_own_asks_are_not_held_back),
+        TEST(an_ask_of_a_call_that_was_not_read_keeps_no_others_back),
+        TEST(an_ask_from_before_a_restart_keeps_no_others_back),
+        TEST(refused_asks_of_the_master_accuse_no_others),
+        TEST(an_ask_that_is_accepted_later_is_not_suspect_any_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,8 @@ static void confirm(const struct nm_lend *l, struct nm_lend_entry *e)
     if (e->sent != NM_LEND_SENT_WITHDRAWALS) {
         e->former_surplus = e->surplus;
         e->surplus = 0;
+        e->suspect = false;
+        e->refusals = 0;
     }
     if (e->withdrawn)
         e->n_sizes = 0;
@@ -37,6 +39,32 @@ static void subtract_again(struct nm_lend_entry *e)
 {
     if (e->set)
         nm_lend_keys_lower(e, NM_MIN(e->in_last_answer, e->wanted));
+}
+
+/* Finds out which counts the ResourceManager has refused: a call without those of the refused call was answered. If it
+ * was only one, the others go on. Otherwise each of them is tried alone. */
+static void settle_accused(struct nm_lend *l)
+{
+    const uint64_t refused_usec = nm_sub_u64(l->held_until_usec, NM_LEND_HELD_USEC);
+    struct nm_lend_entry *last = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n_keys; i++) {
+        struct nm_lend_entry *e = &l->keys[i];
+
+        if (!e->accused)
+            continue;
+        e->accused = false;
+        e->suspect = true;
+        e->held_until_usec = 0;
+        last = e;
+        n++;
+    }
+    if (n != 1)
+        return;
+    last->refusals = NM_MIN(last->refusals + 1, NM_LEND_HELD_STEPS);
+    last->held_until_usec = refused_usec + (NM_LEND_HELD_USEC << (last->refusals > 1 ? last->refusals - 2 : 0));
+    l->held_until_usec = 0;
 }
 
 void nm_lend_set_queue_left(struct nm_lend *l, int64_t left_mib)
@@ -52,6 +80,8 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
                   (l->has_counted && response_id == l->counted_id);
     l->has_response = true;
     l->response_id = response_id;
+    if (!l->repeated)
+        settle_accused(l);
     for (size_t i = 0; i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
@@ -128,10 +158,23 @@ static void back_off_refused(struct nm_lend_entry *e, uint64_t now_usec)
     e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
 }
 
+/* Accuses the counts that the books have added to the call. If there were none, the master's own asks are the reason,
+ * perhaps also that of the call before, which had them too. */
+static void accuse(struct nm_lend *l)
+{
+    bool added = false;
+
+    for (size_t i = 0; i < l->n_keys; i++)
+        added |= l->keys[i].sent == NM_LEND_SENT_BY_BOOKS;
+    for (size_t i = 0; i < l->n_keys; i++)
+        l->keys[i].accused = added && l->keys[i].sent == NM_LEND_SENT_BY_BOOKS;
+}
+
 /* The ResourceManager checks a call before it reads the asks. But it may have read opportunistic ones by then, so it
  * isn't certain which counts it has. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
 {
+    accuse(l);
     for (size_t i = 0; i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
@@ -452,7 +495,8 @@ static void forget(struct nm_lend_entry *e)
     e->surplus = e->former_surplus = e->in_last_answer = 0;
     e->sent = e->answered = NM_LEND_NOT_SENT;
     e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;
-    e->guesses = e->own_opportunistic = false;
+    e->guesses = e->own_opportunistic = e->accused = e->suspect = false;
+    e->refusals = 0;
     e->former.call = 0;
 }
 
@@ -468,6 +512,7 @@ void nm_lend_registered(struct nm_lend *l)
         l->by_age[i]->unknown_since_usec = 0;
     }
     l->held_until_usec = 0;
+    l->tried = false;
     l->left_out.wanted = 0;
     memset(l->own_marks, 0, sizeof l->own_marks);
     l->has_response = l->has_counted = l->answered = l->repeated = false;

@@ -17,7 +17,8 @@ static const struct {
     [NM_LEND_OWN_OPPORTUNISTIC] = {"own_opportunistic", "has opportunistic asks of its own"},
     [NM_LEND_TOO_MANY_KEYS] = {"too_many_keys", "belongs to an application with too many priorities and request ids"},
     [NM_LEND_WAITS] = {"waits", "has not waited long enough yet"},
-    [NM_LEND_BACKS_OFF] = {"backs_off", "waits because a lent container was preempted, or none was granted"},
+    [NM_LEND_BACKS_OFF] = {"backs_off", "waits because a lent container was preempted, none was granted, or the "
+                                         "ResourceManager has refused a call"},
     [NM_LEND_QUEUED] = {"queued", "waits because a lent container still waits in a node's queue"},
     [NM_LEND_APPLICATION_LIMIT] = {"application_limit", "has reached the application's limit"},
     [NM_LEND_QUEUE_LIMIT] = {"queue_limit", "has reached the queue's limit"},

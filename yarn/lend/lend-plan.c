@@ -31,6 +31,12 @@ static uint32_t percent_of(const struct nm_lend_entry *e, unsigned percent)
     return (uint32_t)NM_MIN(nm_sub_u64(most, e->lent_total), (uint64_t)e->wanted);
 }
 
+/* Returns whether the books must not add counts of a key to this call, because the ResourceManager may refuse it. */
+static bool is_held(const struct nm_lend *l, const struct nm_lend_entry *e, uint64_t now_usec)
+{
+    return !e->in_call && (l->held_until_usec > now_usec || (e->suspect && e != l->trial) || (l->trial && e != l->trial));
+}
+
 /* preempted_until_usec: until when the priority backs off after a preemption. */
 static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_t preempted_until_usec,
                        uint64_t now_usec)
@@ -57,7 +63,7 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
                NM_LEND_WAITS);
     if (NM_MAX(e->backs_off_until_usec, preempted_until_usec) > now_usec)
         reduce(e, 0, NM_LEND_BACKS_OFF);
-    if (l->held_until_usec > now_usec)
+    if (l->held_until_usec > now_usec || is_held(l, e, now_usec))
         reduce(e, e->in_call ? 0 : e->lent_asked, NM_LEND_BACKS_OFF);
 }
 
@@ -315,7 +321,7 @@ static bool is_blank(const struct nm_lend_entry *e)
  * master doesn't set in this call can only withdraw opportunistic counts. */
 static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
 {
-    const bool held = !e->in_call && l->held_until_usec > now_usec;
+    const bool held = is_held(l, e, now_usec);
     const bool special = nm_lend_keys_is_special(e) || is_blank(e) || held;
     int r = 0;
 
@@ -339,6 +345,20 @@ static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
     if (e->lent_asked > 0)
         nm_lend_keys_add_size(e);
     return 0;
+}
+
+/* Chooses a count that may be the reason for a refusal. It is sent alone, so that the next refusal shows whether it is. A
+ * call without a trial follows each trial, so that other keys don't wait for many of them. */
+static const struct nm_lend_entry *choose_trial(const struct nm_lend *l, uint64_t now_usec)
+{
+    for (size_t i = 0; i < l->n_keys && !l->tried && l->held_until_usec <= now_usec; i++) {
+        const struct nm_lend_entry *e = &l->keys[i];
+
+        if (e->suspect && e->held_until_usec <= now_usec && e->unsent && e->touched && !e->forgotten && !e->in_call &&
+            !nm_lend_keys_is_special(e) && !is_blank(e))
+            return e;
+    }
+    return NULL;
 }
 
 /* If the last call was answered, the ResourceManager has the counts that it had. */
@@ -396,6 +416,8 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
     observe_time(l, now_usec);
     for (size_t i = 0; i < l->n_keys; i++)
         check_progress(l, &l->keys[i], now_usec);
+    l->trial = choose_trial(l, now_usec);
+    l->tried = l->trial;
     decide(l, limits, now_usec);
     l->n_changes = 0;
     for (size_t i = 0; r == 0 && i < l->n_keys; i++) {
@@ -408,6 +430,7 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
         if (r == 0)
             e->in_call = e->own_in_call = false;
     }
+    l->trial = NULL;
     if (r < 0)
         return r;
     keep_limits(l, limits, asked_before_mib);

@@ -34,6 +34,7 @@
 #define NM_LEND_UNKNOWN_GAP_USEC (90 * NM_USEC_PER_SEC) /* a round of questions to 1000 nodes takes a minute */
 #define NM_LEND_OBSERVE_USEC (60 * NM_USEC_PER_SEC)   /* observed time is packed once in this time */
 #define NM_LEND_HELD_USEC (10 * NM_USEC_PER_SEC)      /* see nm_lend_refused() */
+#define NM_LEND_HELD_STEPS 8u /* a refused count is held for 10, 10, 20, 40 ... 640 seconds */
 #define NM_LEND_ROOMS_MAX 256u
 #define NM_LEND_ENDED_MAX 1024u
 #define NM_LEND_SIZES_MAX 4u
@@ -111,6 +112,12 @@ struct nm_lend_entry {
     bool refused;      /* since the last answer, a call that had an opportunistic count was refused */
     uint64_t backed_off_until_usec; /* backs_off_until_usec before that */
     struct nm_lend_former former;
+    /* A count that the books have added to a call. accused: the last call was refused. suspect: a call without it was
+     * answered, so this count may be the reason, and is sent alone. refusals: number of calls that were refused because
+     * of it. */
+    bool accused, suspect;
+    uint32_t refusals;
+    uint64_t held_until_usec; /* a suspect count is not sent before */
     bool own_in_call;  /* the master asks for opportunistic containers in this call */
     uint32_t target;   /* of the present plan */
     enum nm_lend_reason reason;
@@ -257,6 +264,8 @@ struct nm_lend {
     uint64_t n_calls, settled_call; /* number of plans; the last one that was answered. Not packed. */
     uint64_t full_call; /* the call in which a place was looked for, and all keys needed theirs. Not packed. */
     uint64_t held_until_usec; /* counts are held back after a refused call. Not packed. */
+    const struct nm_lend_entry *trial; /* during a plan: the only key whose count the books add to the call, or NULL */
+    bool tried;                        /* the last plan had a trial. Not packed. */
     bool answered;   /* an answer was handled since the last plan */
     bool incomplete; /* not all containers of the last answer were counted, for lack of memory */
     bool has_response, has_counted;
