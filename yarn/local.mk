@@ -181,6 +181,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
 	%D%/proxy/pipeline-call.c \
 	%D%/proxy/pipeline-state.h \
+	%D%/proxy/placement-asks.c %D%/proxy/placement-asks.h \
 	%D%/proxy/placement-log.c %D%/proxy/placement-log.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/proxy-stats.c %D%/proxy/proxy-stats.h \

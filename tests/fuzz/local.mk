@@ -45,7 +45,8 @@ hadoop_fuzz = %D%/fuzz-hadoop-packet %D%/fuzz-hadoop-sasl %D%/fuzz-hadoop-sessio
 # the cluster's configuration, labels and attributes, ids, launch contexts, requests with tokens, resource requests of application
 # masters, and stored states of the proxy and of log aggregation
 yarn_fuzz = %D%/fuzz-yarn-asks %D%/fuzz-yarn-conf %D%/fuzz-yarn-context %D%/fuzz-yarn-gpus %D%/fuzz-yarn-ids \
-	%D%/fuzz-yarn-labels %D%/fuzz-yarn-lend %D%/fuzz-yarn-log-request %D%/fuzz-yarn-logs %D%/fuzz-yarn-proxy-store %D%/fuzz-yarn-request
+	%D%/fuzz-yarn-labels %D%/fuzz-yarn-lend %D%/fuzz-yarn-log-request %D%/fuzz-yarn-logs %D%/fuzz-yarn-placement \
+	%D%/fuzz-yarn-proxy-store %D%/fuzz-yarn-request
 # whole sessions with valid keys, as server and as client: the target is the other side, and inputs are protobuf messages
 yarn_agent_fuzz = %D%/fuzz-hadoop-calls %D%/fuzz-hadoop-client
 # requests of reducers

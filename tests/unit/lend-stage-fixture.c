@@ -200,6 +200,37 @@ void lend_run_until(struct lend_fixture *l, const unsigned *counter, unsigned va
     }
 }
 
+/* ---- requests with placement constraints ---------------------------------------------------------- */
+
+/* The bytes of one request, with an allocation tag and a constraint, which nmd doesn't know. */
+struct placement_bytes {
+    uint8_t packed[64];
+};
+
+static ProtobufCBinaryData make_placement(const struct lend_placement *from, struct placement_bytes *to)
+{
+    const uint8_t bytes[] = {
+        8, (uint8_t)from->id, 18, 2, 8, (uint8_t)from->priority, 26, 2, 8, from->opportunistic ? 2 : 1, 34, 1, 'a',
+        42, 9, 8, (uint8_t)from->count, 18, 5, 8, 128, 4, 16, 1, 50, 2, 8, 1};
+
+    (void)memcpy(to->packed, bytes, sizeof bytes);
+    return (ProtobufCBinaryData){sizeof bytes - from->damaged, to->packed};
+}
+
+/* They must reach the ResourceManager byte by byte. */
+static void check_placements(const struct lend_fixture *l, const Masters__AllocateRequest *m)
+{
+    struct placement_bytes wanted;
+
+    assert_int_equal(m->n_placements, l->n_placements);
+    for (size_t i = 0; i < m->n_placements; i++) {
+        const ProtobufCBinaryData b = make_placement(&l->placements[i], &wanted);
+
+        assert_int_equal(m->placements[i].len, b.len);
+        assert_memory_equal(m->placements[i].data, b.data, b.len);
+    }
+}
+
 /* ---- what the ResourceManager gets ---------------------------------------------------------------- */
 
 static nm_printf(3, 4) void add(char *text, size_t size, const char *format, ...)
@@ -220,6 +251,7 @@ static bool is_enforced(const Masters__Ask *m)
 static void note_sent(struct lend_fixture *l, const Masters__AllocateRequest *m)
 {
     *l->sent = '\0';
+    check_placements(l, m);
     for (size_t i = 0; i < m->n_asks; i++) {
         const Masters__Ask *a = m->asks[i];
         const bool opportunistic = a->type && a->type->execution_type == 2;
@@ -245,6 +277,8 @@ static void note_sent(struct lend_fixture *l, const Masters__AllocateRequest *m)
                                        : "; resizes ",
             m->updates[i]->id->id, m->updates[i]->version);
     }
+    if (m->n_placements > 0)
+        add(l->sent, sizeof l->sent, "; placements %zu", m->n_placements);
 }
 
 /* ---- what it answers ------------------------------------------------------------------------------ */
@@ -352,6 +386,20 @@ static void add_updated(const struct lend_fixture *l, Masters__AllocateAnswer *a
     answer->n_updated = l->n_updated;
 }
 
+static void add_rejected(const struct lend_fixture *l, Masters__AllocateAnswer *answer)
+{
+    answer->rejected = make((l->n_rejected + 1) * sizeof *answer->rejected);
+    for (size_t i = 0; i < l->n_rejected; i++) {
+        const ProtobufCBinaryData b = make_placement(&l->rejected[i], make(sizeof(struct placement_bytes)));
+        uint8_t *bytes = make(b.len + 4);
+
+        (void)memcpy(bytes, (const uint8_t[]){8, 1, 18, (uint8_t)b.len}, 4);
+        (void)memcpy(bytes + 4, b.data, b.len);
+        answer->rejected[i] = (ProtobufCBinaryData){b.len + 4, bytes};
+    }
+    answer->n_rejected = l->n_rejected;
+}
+
 static Masters__Container **make_containers(const struct lend_fixture *l, const struct lend_container *from, size_t n)
 {
     Masters__Container **list = make((n + 1) * sizeof *list);
@@ -364,7 +412,7 @@ static Masters__Container **make_containers(const struct lend_fixture *l, const 
 static void use_up(struct lend_fixture *l)
 {
     if (!l->repeats && !l->w.refuses)
-        l->n_granted = l->n_previous = l->n_updated = l->n_ended = l->n_errors = 0;
+        l->n_granted = l->n_previous = l->n_updated = l->n_ended = l->n_errors = l->n_rejected = 0;
 }
 
 static void on_allocate(struct fixture *w, const Masters__AllocateRequest *request, Masters__AllocateAnswer *answer)
@@ -384,6 +432,7 @@ static void on_allocate(struct fixture *w, const Masters__AllocateRequest *reque
     add_ended(l, answer);
     add_updated(l, answer);
     add_errors(l, answer);
+    add_rejected(l, answer);
     if (l->headroom >= 0) {
         answer->headroom = make(sizeof *answer->headroom);
         *answer->headroom = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
@@ -517,6 +566,8 @@ static void begin_call(struct lend_fixture *l)
     static Masters__Ask *list[LEND_LIST_MAX];
     struct resize_messages resizes[NM_ARRAY_SIZE(l->resizes)];
     Masters__UpdateAsk *updates[NM_ARRAY_SIZE(l->resizes)];
+    struct placement_bytes placements[NM_ARRAY_SIZE(l->placements)];
+    ProtobufCBinaryData packed[NM_ARRAY_SIZE(l->placements)];
     Masters__AllocateRequest m = MASTERS__ALLOCATE_REQUEST__INIT;
 
     for (size_t i = 0; i < l->n_asks; i++) {
@@ -527,6 +578,10 @@ static void begin_call(struct lend_fixture *l)
         make_resize(l, &l->resizes[i], &resizes[i]);
         updates[i] = &resizes[i].ask;
     }
+    for (size_t i = 0; i < l->n_placements; i++)
+        packed[i] = make_placement(&l->placements[i], &placements[i]);
+    m.placements = packed;
+    m.n_placements = l->n_placements;
     m.asks = list;
     m.n_asks = l->n_asks;
     m.updates = updates;
@@ -542,7 +597,7 @@ const char *lend_call_again(struct lend_fixture *l)
     begin_call(l);
     proxy_run_until(&l->w, proxy_is_done);
     if (l->w.answer)
-        l->n_asks = l->n_resizes = 0; /* a master repeats its asks until it gets an answer */
+        l->n_asks = l->n_resizes = l->n_placements = 0; /* a master repeats its asks until it gets an answer */
     return l->sent;
 }
 
@@ -582,6 +637,8 @@ const char *lend_seen(struct lend_fixture *l)
             m->updated[i]->container->execution_type == 2 ? " O" : "");
     for (size_t i = 0; i < m->n_update_errors; i++)
         add(l->seen, sizeof l->seen, "%s%" PRId64, i > 0 ? ", " : "; errors ", m->update_errors[i]->ask->id->id);
+    if (m->n_rejected > 0)
+        add(l->seen, sizeof l->seen, "; rejected %zu", m->n_rejected);
     return l->seen;
 }
 

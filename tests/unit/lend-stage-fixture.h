@@ -53,18 +53,27 @@ struct lend_resize {
     int32_t attempt; /* 0: the present one */
 };
 
+/* A request with a placement constraint, for containers of 512 MiB. */
+struct lend_placement {
+    int32_t priority, count;
+    int64_t id;
+    bool opportunistic, damaged;
+};
+
 struct lend_fixture {
     struct fixture w; /* first member */
     int32_t attempt, response_id;
     /* the master's next call */
     struct lend_ask asks[LEND_LIST_MAX];
     struct lend_resize resizes[8];
-    size_t n_asks, n_resizes;
+    struct lend_placement placements[8];
+    size_t n_asks, n_resizes, n_placements;
     /* the next answer; each call to the ResourceManager that isn't refused uses it up, except while `repeats` */
     struct lend_container granted[LEND_LIST_MAX], previous[LEND_LIST_MAX], updated[8];
     struct lend_end ended[8];
     struct lend_error errors[8];
-    size_t n_granted, n_previous, n_updated, n_ended, n_errors;
+    struct lend_placement rejected[8];
+    size_t n_granted, n_previous, n_updated, n_ended, n_errors, n_rejected;
     int64_t headroom; /* memory in MiB that the answer reports as free for the queue; -1: the answer reports none */
     bool headroom_has_no_vcores;
     const char *queue;
@@ -96,11 +105,11 @@ void lend_register(struct lend_fixture *l);
 void lend_ask(struct lend_fixture *l, struct lend_ask ask);
 void lend_want(struct lend_fixture *l, int32_t priority, int32_t count); /* asks for "*" */
 /* Makes an allocate call. Returns what the ResourceManager got: "20 G * 3, 20 O * 1; releases 5; resizes 6/0; promotes
- * 7/0", with the versions of the containers.  * lend_call_again() repeats the last response id. */
+ * 7/0; placements 2", with the versions of the containers.  * lend_call_again() repeats the last response id. */
 void lend_begin_call(struct lend_fixture *l); /* does not wait for the answer */
 const char *lend_call(struct lend_fixture *l);
 const char *lend_call_again(struct lend_fixture *l);
-/* What the master has seen in the answer: "5 G; ended 3 -102 G text; previous 4 G; updated 6; errors 7". */
+/* What the master has seen in the answer: "5 G; ended 3 -102 G text; previous 4 G; updated 6; errors 7; rejected 1". */
 const char *lend_seen(struct lend_fixture *l);
 /* What it has seen of earlier attempts in the answer to its registration: "4 G". */
 const char *lend_seen_previous(struct lend_fixture *l);

@@ -174,7 +174,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
 #define LENDING_TOTALS \
     "{" LENT ",\"attempt_ended\":0,\"observes\":false,\"oldest_usec\":1," \
     "\"held\":{\"lent\":0,\"off\":0,\"registered_before\":0," \
-    "\"label\":0,\"strict\":0,\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0," \
+    "\"label\":0,\"strict\":0,\"placement\":0,\"other_resources\":0,\"own_opportunistic\":0,\"too_many_keys\":0," \
     "\"waits\":0,\"backs_off\":0,\"queued\":0,\"application_limit\":0,\"queue_limit\":0," \
     "\"node_limit\":0,\"no_room\":0,\"refused\":0},\"queues\":[{\"queue\":\"q\"," \
     "\"applications\":1,\"lent\":1,\"lent_memory_bytes\":2,\"queued\":0,\"wanted\":3,\"promoted\":0," \

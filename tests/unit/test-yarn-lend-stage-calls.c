@@ -259,6 +259,87 @@ static void test_a_registration_ends_the_wait_after_a_refused_call(void **state)
     lend_tear_down(&l);
 }
 
+/* ---- requests with placement constraints ---------------------------------------------------------- */
+
+static void find_key(const struct nm_lend_key_view *v, void *userdata)
+{
+    struct nm_lend_key_view *found = userdata;
+
+    if (v->key.priority == found->key.priority)
+        *found = *v;
+}
+
+static struct nm_lend_key_view key_at(const struct lend_fixture *l, int32_t priority)
+{
+    struct nm_lend_key_view found = {.key = {priority, 0}};
+
+    nm_lend_each_key(l->lender->books, find_key, &found);
+    return found;
+}
+
+static void place(struct lend_fixture *l, struct lend_placement placement)
+{
+    l->placements[l->n_placements++] = placement;
+}
+
+/* They pass unchanged, and are counted as not lent. The others are lent. */
+static void test_placement_requests_pass_and_are_counted(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    place(&l, (struct lend_placement){.priority = 5, .count = 3, .id = 7});
+    place(&l, (struct lend_placement){.priority = 6, .count = 2});
+    place(&l, (struct lend_placement){.priority = 7, .count = 2, .id = 9, .opportunistic = true});
+    place(&l, (struct lend_placement){.priority = 8, .count = 2, .damaged = true});
+    lend_want(&l, 20, 1);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1; placements 4");
+    assert_int_equal(key_at(&l, 5).key.request_id, 7);
+    assert_int_equal(key_at(&l, 5).wanted, 3);
+    assert_int_equal(key_at(&l, 5).size.memory_mib, 512);
+    assert_int_equal(key_at(&l, 5).reason, NM_LEND_PLACEMENT);
+    assert_int_equal(key_at(&l, 6).key.request_id, 0);
+    assert_int_equal(key_at(&l, 8).wanted, 0);
+    lend_restart(&l);
+    lend_grant(&l, 2, false);
+    l.granted[0].priority = 5;
+    l.granted[0].id = 7;
+    lend_grant(&l, 3, true);
+    l.granted[1].priority = 7;
+    l.granted[1].id = 9;
+    l.rejected[l.n_rejected++] = (struct lend_placement){.priority = 6, .count = 1};
+    l.rejected[l.n_rejected++] = (struct lend_placement){.priority = 20, .count = 1};
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1");
+    assert_string_equal(lend_seen(&l), "2 G, 3 O; rejected 2");
+    assert_int_equal(key_at(&l, 5).wanted, 2);
+    assert_int_equal(key_at(&l, 6).wanted, 1);
+    assert_int_equal(key_at(&l, 20).wanted, 1);
+    place(&l, (struct lend_placement){.priority = 5, .count = 0, .id = 7});
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1; placements 1");
+    assert_int_equal(key_at(&l, 5).wanted, 0);
+    lend_tear_down(&l);
+}
+
+/* The ResourceManager doesn't support them, and refuses the call. */
+static void test_a_refused_placement_request_is_not_counted(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    l.w.refuses = INVALID_REQUEST;
+    place(&l, (struct lend_placement){.priority = 5, .count = 3});
+    assert_string_equal(lend_call(&l), "; placements 1");
+    l.w.refuses = NULL;
+    l.n_placements = 0;
+    assert_string_equal(lend_call(&l), "");
+    assert_int_equal(lend_figures(&l).wanted, 0);
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +352,8 @@ int main(void)
         cmocka_unit_test(test_the_wish_survives_a_restart),
         cmocka_unit_test(test_a_restart_of_the_resourcemanager),
         cmocka_unit_test(test_a_registration_ends_the_wait_after_a_refused_call),
+        cmocka_unit_test(test_placement_requests_pass_and_are_counted),
+        cmocka_unit_test(test_a_refused_placement_request_is_not_counted),
     };
     sigset_t mask;
 

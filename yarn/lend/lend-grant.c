@@ -419,6 +419,16 @@ int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t n
     return r;
 }
 
+void nm_lend_rejected(struct nm_lend *l, const struct nm_lend_key *key, uint32_t n)
+{
+    struct nm_lend_entry *e = nm_lend_keys_find(l, key);
+
+    if (!e || !e->placement || l->repeated)
+        return;
+    nm_lend_keys_lower(e, NM_MIN(n, e->wanted));
+    l->revision++;
+}
+
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec)
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, &g->id);

@@ -93,7 +93,7 @@ uint32_t nm_lend_keys_wanted(const struct nm_lend_entry *e)
 
 bool nm_lend_keys_is_special(const struct nm_lend_entry *e)
 {
-    return e->labelled || e->strict || e->other_resources;
+    return e->labelled || e->strict || e->placement || e->other_resources;
 }
 
 uint32_t nm_lend_keys_count_since(const struct nm_lend_entry *e, uint64_t usec)
@@ -361,6 +361,7 @@ static void keep_former(struct nm_lend_entry *e, uint64_t call)
         .n_batches = e->n_batches,
         .labelled = e->labelled,
         .strict = e->strict,
+        .placement = e->placement,
         .other_resources = e->other_resources,
         .forgotten = e->forgotten,
         .unsent = e->unsent,
@@ -379,6 +380,7 @@ void nm_lend_keys_take_back(struct nm_lend_entry *e)
     (void)memcpy(e->batches, f->batches, sizeof e->batches);
     e->labelled = f->labelled;
     e->strict = f->strict;
+    e->placement = f->placement;
     e->other_resources = f->other_resources;
     e->forgotten = f->forgotten;
     e->set = e->in_call = false;
@@ -400,6 +402,7 @@ static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, ui
     e->size = ask->size;
     e->labelled = ask->labelled;
     e->strict = !ask->relax;
+    e->placement = ask->placement;
     e->other_resources = ask->other_resources;
     e->forgotten = false;
     if (count > e->wanted)

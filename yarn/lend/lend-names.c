@@ -13,6 +13,7 @@ static const struct {
                                    "belongs to an application whose master registered before lending was enabled"},
     [NM_LEND_LABEL] = {"label", "asks for a node label"},
     [NM_LEND_STRICT] = {"strict", "asks for certain nodes or racks only"},
+    [NM_LEND_PLACEMENT] = {"placement", "asks for nodes by placement constraints"},
     [NM_LEND_OTHER_RESOURCES] = {"other_resources", "asks for other resources than memory and vcores"},
     [NM_LEND_OWN_OPPORTUNISTIC] = {"own_opportunistic", "has opportunistic asks of its own"},
     [NM_LEND_TOO_MANY_KEYS] = {"too_many_keys", "belongs to an application with too many priorities and request ids"},

@@ -81,6 +81,7 @@ static int pack_key(struct nm_arena *arena, const struct nm_lend_entry *e, Yarn_
     SET(m, observed, e->observed);
     SET(m, labelled, e->labelled);
     SET(m, strict, e->strict);
+    SET(m, placement, e->placement);
     SET(m, other_resources, e->other_resources);
     SET(m, own_opportunistic, e->own_opportunistic);
     SET(m, forgotten, e->forgotten);

@@ -51,6 +51,8 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
         reduce(e, 0, NM_LEND_LABEL);
     if (e->strict)
         reduce(e, 0, NM_LEND_STRICT);
+    if (e->placement)
+        reduce(e, 0, NM_LEND_PLACEMENT);
     if (e->other_resources)
         reduce(e, 0, NM_LEND_OTHER_RESOURCES);
     if (e->own_opportunistic)

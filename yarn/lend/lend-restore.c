@@ -62,6 +62,7 @@ static int get_key(struct nm_lend_entry *e, const Yarn__LendKey *m)
     e->observed = m->observed;
     e->labelled = m->labelled;
     e->strict = m->strict;
+    e->placement = m->placement;
     e->other_resources = m->other_resources;
     e->own_opportunistic = m->own_opportunistic;
     e->forgotten = m->forgotten;

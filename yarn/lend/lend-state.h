@@ -61,7 +61,7 @@ struct nm_lend_former {
     uint32_t wanted;
     struct nm_lend_batch batches[NM_LEND_BATCHES_MAX];
     uint32_t n_batches;
-    bool labelled, strict, other_resources, forgotten, unsent;
+    bool labelled, strict, placement, other_resources, forgotten, unsent;
 };
 
 /* A key. `wanted` is the sum of its batches, and lent_asked is at most `wanted`: the oldest ones are lent first. */
@@ -75,7 +75,7 @@ struct nm_lend_entry {
     uint32_t observed; /* with limits.observes: how many of `wanted` would be lent now */
     struct nm_lend_batch batches[NM_LEND_BATCHES_MAX]; /* oldest first */
     uint32_t n_batches;
-    bool labelled, strict, other_resources, own_opportunistic;
+    bool labelled, strict, placement, other_resources, own_opportunistic;
     bool forgotten; /* the ResourceManager has forgotten the ask, and the master hasn't repeated it yet */
     uint64_t granted_total, lent_total; /* containers granted since the key is known, and the lent part of them */
     uint64_t asked_usec; /* when lent_asked rose from 0, or when the last opportunistic container was granted */

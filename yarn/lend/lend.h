@@ -83,6 +83,7 @@ enum nm_lend_reason {
     NM_LEND_REGISTERED_BEFORE, /* the master had registered before the books began (nm_lend_begin_late()) */
     NM_LEND_LABEL,             /* asks for a node label */
     NM_LEND_STRICT,            /* asks for certain nodes or racks only (the ask for "*" does not relax locality) */
+    NM_LEND_PLACEMENT,         /* asks by placement constraints */
     NM_LEND_OTHER_RESOURCES,   /* asks for other resources than memory and vcores */
     NM_LEND_OWN_OPPORTUNISTIC, /* has opportunistic asks of its own */
     NM_LEND_TOO_MANY_KEYS,
@@ -111,7 +112,8 @@ struct nm_lend_key {
     int64_t request_id;
 };
 
-/* One ResourceRequest of the master. */
+/* One ResourceRequest of the master, or one SchedulingRequest with placement constraints. The ResourceManager has one of
+ * both for a key. */
 struct nm_lend_ask {
     struct nm_lend_key key;
     struct nm_lend_size size;
@@ -119,6 +121,7 @@ struct nm_lend_ask {
     bool any;             /* the name is "*"; other asks of the key only say where */
     bool relax;
     bool labelled;        /* has a node label other than "" */
+    bool placement;       /* has placement constraints; the books never send it */
     bool other_resources; /* more than memory and vcores */
     bool opportunistic;   /* the master itself asks for opportunistic containers */
 };
@@ -203,6 +206,8 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id);
 /* Counts a granted container, unless the answer is repeated. The guaranteed containers of an answer come first: if
  * there are too many containers, the opportunistic ones are then released. -ENOMEM. */
 int nm_lend_granted(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec, enum nm_lend_verdict *ret);
+/* Notes that the ResourceManager gives up n containers that the master has asked for by placement constraints. */
+void nm_lend_rejected(struct nm_lend *l, const struct nm_lend_key *key, uint32_t n);
 /* Notes an opportunistic container of an earlier attempt as lent, and counts it as adopted. Containers that the books
  * know are left as they are. Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec);

@@ -12,6 +12,7 @@
 
 #include "util/clock.h"
 #include "yarn/id-messages.h"
+#include "yarn/proxy/placement-asks.h"
 
 /* Values of ContainerExitStatus. Frameworks don't count a preempted container as a failure. */
 #define EXIT_PREEMPTED (-102)
@@ -166,6 +167,18 @@ static int take_containers(struct nm_lender *l, Masters__AllocateAnswer *answer)
             answer->containers[n++] = answer->containers[i];
     answer->n_containers = n;
     return r;
+}
+
+/* Without memory, the status shows a request for too long: until the master asks with this key again. */
+static void take_rejected(struct nm_lender *l, const struct nm_stage_call *c, const Masters__AllocateAnswer *answer)
+{
+    for (size_t i = 0; i < answer->n_rejected; i++) {
+        const struct nm_bytes packed = {answer->rejected[i].data, answer->rejected[i].len};
+        struct nm_lend_ask ask;
+
+        if (nm_placement_ask_parse_rejected(packed, c->account, &ask) == 0 && ask.count > 0)
+            nm_lend_rejected(l->books, &ask.key, (uint32_t)ask.count);
+    }
 }
 
 static void find_refused(const struct nm_lend_key_view *v, void *userdata)
@@ -373,6 +386,7 @@ int nm_lender_answer_allocate(struct nm_lender *l, struct nm_stage_call *c, cons
     r = take_updated(l, copy);
     error = error ?: r;
     take_errors(l, copy);
+    take_rejected(l, c, copy);
     report_refused(l);
     nm_lender_count(l);
     nm_lender_save(l);

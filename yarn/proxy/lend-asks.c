@@ -8,6 +8,7 @@
 
 #include "util/clock.h"
 #include "yarn/id-messages.h"
+#include "yarn/proxy/placement-asks.h"
 
 #define ASKS_PER_PART 64u
 
@@ -56,6 +57,25 @@ static int note_asks(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_
         r = nm_lend_ask(l->books, asks, n, now_usec);
     }
     return r == 0 ? keep_asks(l, request) : r;
+}
+
+/* Requests with placement constraints pass unchanged. The books only count them, so that the status shows why they aren't
+ * lent. One that can't be read is left to the ResourceManager. */
+static int note_placements(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_usec)
+{
+    const Masters__AllocateRequest *request = request_of(c);
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < request->n_placements; i++) {
+        const struct nm_bytes packed = {request->placements[i].data, request->placements[i].len};
+        struct nm_lend_ask ask;
+
+        r = nm_placement_ask_parse(packed, c->account, &ask);
+        if (r == 0)
+            r = nm_lend_ask(l->books, &ask, 1, now_usec);
+        r = r == -EBADMSG ? 0 : r;
+    }
+    return r;
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
@@ -311,6 +331,8 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c)
     note_call(l, c);
     nm_lender_choose_rule(l);
     r = note_asks(l, c, now);
+    if (r == 0)
+        r = note_placements(l, c, now);
     if (r == 0)
         r = make_plan(l, c, now, &plan);
     if (r == 0 && l->m->context->settings->lending.observes)
