@@ -183,7 +183,8 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
 #define LENDING \
     "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"time_usec\":1,\"application\":" LENT_TO "," \
     "\"container\":{\"priority\":20,\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"mode\":\"all\"," \
-    "\"state\":\"running\",\"asked_usec\":1,\"lent_usec\":1,\"promoted_usec\":null,\"ended_usec\":null}," \
+    "\"state\":\"running\",\"asked_usec\":1,\"lent_usec\":1,\"adopted_usec\":null,\"promoted_usec\":null," \
+    "\"ended_usec\":null}," \
     "\"summary\":\"s\",\"explanation\":\"e\"}"
 #define PIPELINE \
     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\",\"user\":\"u\"," \

@@ -170,6 +170,54 @@ static void test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers(void 
     }
 }
 
+/* ---- histories ------------------------------------------------------------------------------------ */
+
+static struct nm_lend_history history_of(const struct lend_fixture *l, int64_t number)
+{
+    const struct nm_yarn_container_id id = {{{TOKENS_RM, 1}, 1}, number};
+    struct nm_lend_history h;
+
+    assert_true(nm_lend_find_history(l->lender->books, &id, &h));
+    return h;
+}
+
+/* The next attempts take a container over, and its history. The books of one attempt are restored. */
+static void test_an_adopted_container_keeps_its_history(void **state)
+{
+    const struct lend_container previous = {.number = 2, .attempt = 1, .opportunistic = true};
+    struct nm_lend_history before, h;
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    lend_put_clock_forward(20 * NM_USEC_PER_SEC);
+    lend_grant(&l, 2, true);
+    (void)lend_call(&l);
+    before = history_of(&l, 2);
+    assert_int_equal(before.adoptions, 0);
+    for (int32_t attempt = 2; attempt < 4; attempt++) {
+        lend_put_clock_forward(100 * NM_USEC_PER_SEC);
+        l.previous[l.n_previous++] = previous;
+        lend_launch(&l, attempt);
+        lend_restart(&l);
+        if (attempt == 2) /* while the ResourceManager is restarted, the master registers again */
+            l.previous[l.n_previous++] = previous;
+        (void)lend_call(&l);
+        h = history_of(&l, 2);
+        assert_int_equal(h.asked_usec, before.asked_usec);
+        assert_int_equal(h.lent_usec, before.lent_usec);
+        assert_int_equal(h.mode, NM_LEND_ALL);
+        assert_int_equal(h.adoptions, attempt - 1);
+        assert_in_range(h.adopted_usec - h.lent_usec, 100 * (uint64_t)(attempt - 1) * NM_USEC_PER_SEC,
+                        100 * (uint64_t)attempt * NM_USEC_PER_SEC);
+    }
+    assert_int_equal(lend_figures(&l).oldest_since_usec, before.lent_usec);
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_a_later_attempt_knows_the_containers_of_all_earlier_ones),
         cmocka_unit_test(test_own_containers_of_an_earlier_attempt_stay_as_they_are),
         cmocka_unit_test(test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers),
+        cmocka_unit_test(test_an_adopted_container_keeps_its_history),
     };
     sigset_t mask;
 

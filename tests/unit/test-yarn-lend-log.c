@@ -219,6 +219,50 @@ static void test_names_are_cut_or_left_out(void **state)
     assert_int_equal(strlen(v.queue), 255);
 }
 
+/* The first attempt leaves two containers behind. The second one takes one over, and sees the end of the other one, which
+ * was promoted. */
+static void test_a_container_that_outlives_its_attempt_has_one_story(void **state)
+{
+    const struct nm_yarn_container_id first = container_of(1, 2), second = container_of(1, 3);
+    const struct nm_lend_grant g = {.id = first, .key = {20, 0}, .size = {1024, 1}, .opportunistic = true};
+    struct world *w = *state;
+    struct nm_lend *former = make_books(1, 2), *books;
+    struct nm_yarn_lend_view v = {.queue = "root.batch", .master = container_of(1, 1)}, found;
+    struct nm_lend_history h;
+
+    assert_true(nm_lend_promoted(former, &second, 1, BEGIN + 40 * SEC));
+    v.books = former;
+    v.now_usec = BEGIN + 50 * SEC;
+    nm_yarn_lend_log_add(w->log, &v);
+    assert_int_equal(nm_lend_new(&books), 0);
+    assert_int_equal(nm_lend_adopt(books, &g, BEGIN + 60 * SEC), 0);
+    nm_lend_set_past(books, &first, former);
+    assert_true(nm_lend_ended(former, &second, false, BEGIN + 70 * SEC));
+    assert_true(nm_lend_ended(books, &first, true, BEGIN + 80 * SEC));
+    v = (struct nm_yarn_lend_view){.books = books, .former = former, .queue = "root.batch",
+                                   .master = container_of(1, 1), .now_usec = BEGIN + 90 * SEC};
+    v.master.attempt.number = 2;
+    nm_yarn_lend_log_add(w->log, &v);
+    nm_lend_free(books);
+    nm_lend_free(former);
+    for (int i = 0; i < 2; i++) {
+        assert_true(find(w, 1, 2, &h, &found));
+        assert_int_equal(found.master.attempt.number, 2);
+        assert_int_equal(h.asked_usec, BEGIN);
+        assert_int_equal(h.lent_usec, BEGIN + 31 * SEC);
+        assert_int_equal(h.mode, NM_LEND_OVERFLOW);
+        assert_int_equal(h.adopted_usec, BEGIN + 60 * SEC);
+        assert_int_equal(h.adoptions, 1);
+        assert_true(h.preempted && !h.with_attempt);
+        assert_int_equal(h.ended_usec, BEGIN + 80 * SEC);
+        assert_true(find(w, 1, 3, &h, &found));
+        assert_int_equal(h.promoted_usec, BEGIN + 40 * SEC);
+        assert_int_equal(h.ended_usec, BEGIN + 70 * SEC);
+        assert_false(h.with_attempt);
+        restart(w);
+    }
+}
+
 /* ---- damaged files ---------------------------------------------------------------------------- */
 
 static void test_a_flipped_byte_makes_only_its_own_slot_invalid(void **state)
@@ -287,6 +331,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_histories_survive_the_attempt_and_a_restart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_newest_histories_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_newest_entry_of_a_container_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_container_that_outlives_its_attempt_has_one_story, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_are_cut_or_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_flipped_byte_makes_only_its_own_slot_invalid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_slot_at_another_position_is_ignored, set_up, tear_down),

@@ -474,6 +474,26 @@ static void test_the_history_of_a_container_is_explained(void **state)
                    "application's attempt ended 1m40s after it was lent", "ended 1m40s after it was lent.\n");
 }
 
+static void test_the_story_of_an_adopted_container_is_told(void **state)
+{
+    struct world *w = *state;
+    struct nm_lend_history h = {.id = {attempt, 2}, .key = {20, 0}, .size = {1024, 1}, .mode = NM_LEND_OVERFLOW,
+                                .asked_usec = BEGIN, .lent_usec = BEGIN + 31 * SEC, .adopted_usec = BEGIN + 91 * SEC,
+                                .adoptions = 1, .preempted = true, .ended_usec = BEGIN + 131 * SEC};
+    json_t *j;
+
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; taken over by a later attempt "
+                   "1m00s later; preempted 1m40s after it was lent", "It was lent by the mode overflow.\n");
+    h.adoptions = 2;
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; taken over by 2 later attempts, "
+                   "the last time 1m00s later; preempted 1m40s after it was lent", "attempt");
+    j = nm_yarn_lend_view_explain_container(&w->v, &h, "container_1_0001_01_000002", "appattempt_1_0001_000003", false);
+    assert_described("Lending", j);
+    expect_part(string(j, "explanation"),
+                "It was lent to appattempt_1410901177871_0001_000001 and taken over by appattempt_1_0001_000003.\n");
+    json_decref(j);
+}
+
 /* Names are shown on this machine only, and names of any length leave the text valid. */
 static void test_the_application_of_a_container_is_named(void **state)
 {
@@ -556,6 +576,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_observed_containers_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_metrics_have_all_figures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_history_of_a_container_is_explained, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_story_of_an_adopted_container_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_application_of_a_container_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_history_of_the_books_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_rule_and_the_asks_of_a_master_are_explained, set_up, tear_down),

@@ -92,6 +92,20 @@ static void remove_at(struct nm_lend_container **list, size_t n, size_t i)
     memmove(&list[i], &list[i + 1], (n - i - 1) * sizeof *list);
 }
 
+void nm_lend_containers_set_lent(struct nm_lend *l, struct nm_lend_container *c, uint64_t lent_usec)
+{
+    size_t from = 0, to = 0;
+
+    while (l->by_age[from] != c)
+        from++;
+    remove_at(l->by_age, l->n_lent, from);
+    while (to + 1 < l->n_lent && l->by_age[to]->is.lent_usec <= lent_usec)
+        to++;
+    memmove(&l->by_age[to + 1], &l->by_age[to], (l->n_lent - 1 - to) * sizeof l->by_age[0]);
+    l->by_age[to] = c;
+    c->is.lent_usec = lent_usec;
+}
+
 void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c)
 {
     bool found;

@@ -440,8 +440,27 @@ int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now
         !nm_lend_keys_size_is_valid(&g->size))
         return 0;
     r = add_lent(l, g, 0, NM_LEND_OFF, now_usec);
-    l->counts.adopted += r == 0;
-    return r;
+    if (r < 0)
+        return r;
+    c = nm_lend_containers_find(l, &g->id);
+    c->is.adopted_usec = now_usec;
+    c->is.adoptions = 1;
+    l->counts.adopted++;
+    return 0;
+}
+
+void nm_lend_set_past(struct nm_lend *l, const struct nm_yarn_container_id *id, const struct nm_lend *earlier)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+    struct nm_lend_history past;
+
+    if (!c || c->is.adoptions != 1 || !nm_lend_find_history(earlier, id, &past))
+        return;
+    c->is.asked_usec = past.asked_usec;
+    c->is.mode = past.mode;
+    c->is.adoptions = past.adoptions + (past.adoptions < UINT32_MAX);
+    nm_lend_containers_set_lent(l, c, NM_MIN(past.lent_usec, c->is.lent_usec));
+    l->revision++;
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */

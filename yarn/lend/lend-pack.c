@@ -113,6 +113,8 @@ static int pack_history(struct nm_arena *arena, const struct nm_lend_history *h,
     SET(m, request, h->key.request_id);
     SET(m, asked_usec, h->asked_usec);
     SET(m, lent_usec, h->lent_usec);
+    SET(m, adopted_usec, h->adopted_usec);
+    SET(m, adoptions, h->adoptions);
     SET(m, promoted_usec, h->promoted_usec);
     SET(m, ended_usec, h->ended_usec);
     SET(m, preempted, h->preempted);

@@ -119,6 +119,8 @@ static int get_history(const Yarn__LendContainer *m, struct nm_lend_history *ret
         .key = {m->priority, m->request},
         .asked_usec = m->asked_usec,
         .lent_usec = m->lent_usec,
+        .adopted_usec = m->adopted_usec,
+        .adoptions = m->adoptions,
         .promoted_usec = m->promoted_usec,
         .ended_usec = m->ended_usec,
         .preempted = m->preempted,

@@ -209,6 +209,8 @@ struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const
  * the history, so that its end cannot fail. Returns 0 or -ENOMEM. */
 int nm_lend_containers_add(struct nm_lend *l, struct nm_lend_container **from);
 void nm_lend_containers_resize(struct nm_lend *l, struct nm_lend_container *c, const struct nm_lend_size *size);
+/* Changes the time since which a container is lent: the oldest one is promoted first. */
+void nm_lend_containers_set_lent(struct nm_lend *l, struct nm_lend_container *c, uint64_t lent_usec);
 /* Moves a container to the history. */
 void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c);
 void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c, enum nm_lend_state state);

@@ -211,6 +211,8 @@ void nm_lend_rejected(struct nm_lend *l, const struct nm_lend_key *key, uint32_t
 /* Notes an opportunistic container of an earlier attempt as lent, and counts it as adopted. Containers that the books
  * know are left as they are. Returns 0, also if there are NM_LEND_CONTAINERS_MAX already, or -ENOMEM. */
 int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now_usec);
+/* Completes the history of a container that was adopted just now by what the books of earlier attempts know of it. */
+void nm_lend_set_past(struct nm_lend *l, const struct nm_yarn_container_id *id, const struct nm_lend *earlier);
 /* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was
  * noted before. preempted: the node has ended it to take resources back (exit status -108); all keys of its priority
  * then back off for 1, 2, 4 ... 16 minutes, also those that the master asks for with a further request id. A preemption
@@ -333,6 +335,9 @@ struct nm_lend_history {
     struct nm_lend_key key;
     struct nm_lend_size size;
     uint64_t asked_usec, lent_usec, promoted_usec, ended_usec; /* 0: it hasn't happened */
+    uint64_t adopted_usec; /* when the last attempt that has taken it over did so; 0: it belongs to its own attempt. If
+                              the books of its own attempt aren't known, asked_usec is 0, and lent_usec is this time */
+    uint32_t adoptions;    /* number of attempts that have taken it over */
     bool preempted;
     bool with_attempt; /* ended_usec is the end of the attempt, after which no end is reported; not set by the books */
     bool running, queued; /* as its node has said last; both false: the node has said nothing yet, or it has ended */

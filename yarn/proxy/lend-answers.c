@@ -68,6 +68,8 @@ static int take_previous(struct nm_lender *l, Masters__Container *const *list, s
         show_as_guaranteed(list[i]);
         if (nm_lend_adopt(l->books, &g, nm_steady_usec()) < 0)
             r = -ENOMEM;
+        else if (l->former)
+            nm_lend_set_past(l->books, &g.id, l->former);
     }
     return r;
 }
@@ -226,13 +228,12 @@ static void show_end(struct nm_stage_call *c, Masters__Ended *m)
  * whether it was lent. */
 static bool take_former_end(struct nm_lender *l, const Masters__Ended *m, const struct nm_yarn_container_id *id)
 {
-    if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt) || m->execution_type != NM_LENDER_OPPORTUNISTIC ||
-        !was_lent(l, id))
+    if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt))
         return false;
-    if (l->former)
+    if (l->former) /* also of a container that was promoted */
         (void)nm_lend_ended(l->former, id, m->exit_status == EXIT_KILLED_BY_SCHEDULER, nm_steady_usec());
     l->dirty |= l->former && l->former_revision != nm_lend_revision(l->former);
-    return true;
+    return m->execution_type == NM_LENDER_OPPORTUNISTIC && was_lent(l, id);
 }
 
 /* Handles an end. Returns whether the master sees it. These books don't know the containers that were promoted for the

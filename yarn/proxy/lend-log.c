@@ -42,6 +42,10 @@ static void write_entry(const struct nm_yarn_slot_log *l, const struct entry *e,
     m.vcores = h->size.vcores;
     m.asked_usec = h->asked_usec;
     m.lent_usec = h->lent_usec;
+    m.has_adopted_usec = h->adopted_usec > 0;
+    m.adopted_usec = h->adopted_usec;
+    m.has_adoptions = h->adoptions > 0;
+    m.adoptions = h->adoptions;
     m.promoted_usec = h->promoted_usec;
     m.ended_usec = h->ended_usec;
     m.preempted = h->preempted;
@@ -87,11 +91,36 @@ static void add_entry(struct nm_yarn_slot_log *l, const struct nm_lend_history *
     write_entry(l, e, number);
 }
 
+struct correction {
+    struct nm_yarn_slot_log *log;
+    const struct nm_lend *books;
+};
+
+/* Corrects the entry of a container that has outlived its attempt: it says that it ended with that attempt. */
+static void correct(const struct nm_lend_history *h, void *userdata)
+{
+    const struct correction *c = userdata;
+    struct entry *e;
+    uint64_t number;
+
+    if (h->ended_usec == 0 || nm_lend_knows(c->books, &h->id))
+        return;
+    e = nm_yarn_slot_log_get(c->log, &h->id, &number);
+    if (!e || !e->history.with_attempt)
+        return;
+    e->history = *h;
+    e->history.running = e->history.queued = false;
+    write_entry(c->log, e, number);
+}
+
 void nm_yarn_lend_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_lend_view *v)
 {
+    struct correction c = {l, v->books};
     _cleanup_free_ const struct nm_lend_history **items = NULL;
     struct list list = {};
 
+    if (v->former)
+        nm_lend_each_history(v->former, correct, &c);
     nm_lend_each_history(v->books, collect, &list);
     if (list.n == 0)
         return;
@@ -121,6 +150,8 @@ static bool load_entry(const ProtobufCMessage *message, struct nm_yarn_slot_head
         .size = {m->memory_mib, m->vcores},
         .asked_usec = m->asked_usec,
         .lent_usec = m->lent_usec,
+        .adopted_usec = m->adopted_usec,
+        .adoptions = m->adoptions,
         .promoted_usec = m->promoted_usec,
         .ended_usec = m->ended_usec,
         .preempted = m->preempted,

@@ -13,7 +13,8 @@
 int nm_yarn_lend_log_new(int dir_fd, struct nm_yarn_slot_log **ret);
 
 /* Adds the histories of the containers of an attempt that ends now. The books don't see later ends, so a container that
- * is lent or promoted now ends with the attempt. Of more than NM_YARN_SLOTS entries, the newest are kept. Without
+ * is lent or promoted now ends with the attempt. If a container of an earlier attempt has outlived that one, and this
+ * attempt has noted its end, its entry is corrected. Of more than NM_YARN_SLOTS entries, the newest are kept. Without
  * memory, entries are lost. */
 void nm_yarn_lend_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_lend_view *v);
 /* Sets *ret to the newest entry of a container, which is found by the text of its id, and *ret_v to what is known of

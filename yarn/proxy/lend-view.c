@@ -13,7 +13,7 @@
 #include "util/utf8.h"
 
 #define RULE_SIZE 40
-#define SUMMARY_SIZE 240
+#define SUMMARY_SIZE 320
 #define NAME_SIZE 256
 #define TEXT_SIZE (1000 + 2 * NAME_SIZE) /* with the names of the user and the queue */
 
@@ -491,6 +491,11 @@ static void add_lent(const struct nm_lend_history *h, char *buf, size_t size)
         add(buf, size, "lent after %s without a grant", passed(h->asked_usec, h->lent_usec, t, sizeof t));
     else
         add(buf, size, "lent to an earlier attempt of the application");
+    if (h->asked_usec > 0 && h->adoptions == 1)
+        add(buf, size, "; taken over by a later attempt %s later", passed(h->lent_usec, h->adopted_usec, t, sizeof t));
+    else if (h->asked_usec > 0 && h->adoptions > 1)
+        add(buf, size, "; taken over by %" PRIu32 " later attempts, the last time %s later", h->adoptions,
+            passed(h->lent_usec, h->adopted_usec, t, sizeof t));
 }
 
 static void summarize(const struct nm_lend_history *h, char *buf, size_t size)
@@ -521,11 +526,17 @@ static void add_name(const char *words, const char *name, char *buf, size_t size
     add(buf, size, "%s%.*s", words, (int)nm_utf8_prefix(part), part);
 }
 
-/* Adds the application. */
-static void add_borrower(const struct nm_yarn_lend_view *v, const char *attempt, bool with_names, char *buf,
-                         size_t size)
+/* Adds the application. attempt: the last one that has had the container. */
+static void add_borrower(const struct nm_yarn_lend_view *v, const struct nm_lend_history *h, const char *attempt,
+                         bool with_names, char *buf, size_t size)
 {
-    add(buf, size, "It was lent to %s", attempt);
+    char first[NM_YARN_ID_SIZE];
+
+    (void)nm_yarn_attempt_id_format(&h->id.attempt, first);
+    if (h->adoptions > 0 && !nm_streq(first, attempt))
+        add(buf, size, "It was lent to %s and taken over by %s", first, attempt);
+    else
+        add(buf, size, "It was lent to %s", attempt);
     if (with_names && v->user)
         add_name(" of the user ", v->user, buf, size);
     if (with_names && v->queue)
@@ -570,13 +581,14 @@ json_t *nm_yarn_lend_view_explain_container(const struct nm_yarn_lend_view *v, c
 
     summarize(h, summary, sizeof summary);
     explain(h, v->now_usec, summary, text, sizeof text);
-    add_borrower(v, attempt, with_names, text, sizeof text);
+    add_borrower(v, h, attempt, with_names, text, sizeof text);
     o = make_answer(container, attempt, time_of_day(h->lent_usec, v->now_usec), summary, text);
-    own = json_pack("{s:i, s:I, s:I, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "priority", (int)h->key.priority,
+    own = json_pack("{s:i, s:I, s:I, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "priority", (int)h->key.priority,
                     "request_id", (json_int_t)h->key.request_id, "memory_bytes", bytes_of_size(&h->size),
                     "vcores", (int)h->size.vcores, "mode", nm_lend_mode_name(h->mode), "state", state_of(h),
                     "asked_usec", time_of_day(h->asked_usec, v->now_usec), "lent_usec",
-                    time_of_day(h->lent_usec, v->now_usec), "promoted_usec", time_of_day(h->promoted_usec, v->now_usec),
+                    time_of_day(h->lent_usec, v->now_usec), "adopted_usec",
+                    time_of_day(h->adopted_usec, v->now_usec), "promoted_usec", time_of_day(h->promoted_usec, v->now_usec),
                     "ended_usec", time_of_day(h->ended_usec, v->now_usec));
     if (o && json_object_set_new(o, "container", own) == 0)
         return o;

@@ -183,6 +183,22 @@ void *nm_yarn_slot_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_cont
     return e;
 }
 
+void *nm_yarn_slot_log_get(const struct nm_yarn_slot_log *l, const struct nm_yarn_container_id *container,
+                           uint64_t *ret_number)
+{
+    const uint64_t n = NM_MIN(l->count, (uint64_t)NM_YARN_SLOTS);
+
+    for (uint64_t i = 1; i <= n; i++) {
+        struct nm_yarn_slot_entry *e = entry_at(l, l->count - i);
+
+        if (!e->used || !nm_yarn_same_container(&e->container, container))
+            continue;
+        *ret_number = l->count - i;
+        return e;
+    }
+    return NULL;
+}
+
 const void *nm_yarn_slot_log_find(const struct nm_yarn_slot_log *l, const char *container)
 {
     const uint64_t n = NM_MIN(l->count, (uint64_t)NM_YARN_SLOTS);
