@@ -80,6 +80,72 @@ static void enable_lending(struct lend_fixture *l)
     lend_tell_type(l, "MAPREDUCE");
 }
 
+static bool may_see(void *userdata, const char *container)
+{
+    (void)userdata, (void)container;
+    return true;
+}
+
+/* Returns how many lent containers the status shows; -1: it shows nothing of lending. */
+static int64_t shown_lent(const struct lend_fixture *l)
+{
+    json_t *o = nm_yarn_proxy_to_json(l->w.proxy, may_see, NULL, true);
+    const json_t *lending = json_object_get(o, "lending");
+    const int64_t n = json_is_object(lending) ? json_integer_value(json_object_get(lending, "lent")) : -1;
+
+    assert_non_null(o);
+    json_decref(o);
+    return n;
+}
+
+static bool is_explained(const struct lend_fixture *l, int32_t attempt, int64_t number)
+{
+    const struct nm_yarn_container_id id = {{{TOKENS_RM, 1}, attempt}, number};
+    char text[NM_YARN_ID_SIZE];
+    json_t *o = nm_yarn_proxy_show_lending(l->w.proxy, nm_yarn_container_id_format(&id, text), may_see, NULL, true);
+
+    json_decref(o);
+    return o;
+}
+
+/* Lending is removed from the configuration. What is lent is shown and explained until its end, also after a further
+ * restart and to the next attempt. */
+static void test_what_is_lent_is_shown_after_lending_was_removed(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    lend_grant(&l, 3, true);
+    (void)lend_call(&l);
+    l.w.settings.lending.enabled = false;
+    l.w.settings.lending.cluster.rule.mode = NM_LEND_OFF;
+    for (int i = 0; i < 2; i++) {
+        lend_restart(&l);
+        assert_int_equal(shown_lent(&l), 2);
+        assert_true(is_explained(&l, 1, 2));
+    }
+    lend_end(&l, 3, 0, "ok");
+    (void)lend_call(&l);
+    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .attempt = 1, .opportunistic = true};
+    lend_launch(&l, 2);
+    assert_string_equal(lend_seen_previous(&l), "2 G");
+    assert_int_equal(shown_lent(&l), 1);
+    lend_restart(&l);
+    assert_int_equal(shown_lent(&l), 1);
+    assert_true(is_explained(&l, 1, 2));
+    l.ended[l.n_ended++] = (struct lend_end){.number = 2, .status = -108, .diagnostics = "x", .attempt = 1};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; ended 2 -102 G Lent by nmd: x");
+    assert_int_equal(shown_lent(&l), 0);
+    assert_true(is_explained(&l, 1, 2));
+    lend_tear_down(&l);
+}
+
 static void find_reason(const struct nm_lend_key_view *v, void *userdata)
 {
     *(enum nm_lend_reason *)userdata = v->reason;
@@ -291,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_changes_for_an_application_without_lending),
         cmocka_unit_test(test_observation_changes_nothing_if_calls_are_lost),
+        cmocka_unit_test(test_what_is_lent_is_shown_after_lending_was_removed),
         cmocka_unit_test(test_a_master_that_registered_before_is_left_alone_until_it_registers),
         cmocka_unit_test(test_a_new_attempt_is_lent_to),
         cmocka_unit_test(test_observed_books_are_known_when_lending_is_enabled),
