@@ -123,6 +123,48 @@ static void print_observed(FILE *f, const json_t *l)
             nm_json_u64(r, "starts"));
 }
 
+/* Prints how many containers aren't lent for each reason, by the reasons' names. */
+static void print_held(FILE *f, const json_t *l)
+{
+    const char *name;
+    json_t *n;
+    bool any = false;
+
+    json_object_foreach(nm_json_at(l, "held"), name, n) {
+        char reason[64];
+
+        if (json_integer_value(n) <= 0)
+            continue;
+        (void)snprintf(reason, sizeof reason, "%s", nm_streq(name, "lent") ? "beyond the mode's share" : name);
+        fprintf(f, "%*s%s%" PRIu64 " %s", any ? 0 : INDENT, "", any ? ", " : "not lent: ",
+                (uint64_t)json_integer_value(n), nm_term_clean(reason));
+        any = true;
+    }
+    if (any)
+        (void)fputc('\n', f);
+}
+
+/* Prints what the origin of the rule leaves open. */
+static void print_origin(FILE *f, const json_t *l)
+{
+    const char *source = nm_json_str(l, "source");
+    char type[128];
+
+    (void)snprintf(type, sizeof type, "%s", nm_json_str(l, "application_type"));
+    fprintf(f, " (from: %s", source);
+    if (nm_streq(source, "types"))
+        fprintf(f, ", nmd.lending.types doesn't list %s", nm_term_clean(type));
+    if (nm_streq(source, "no-type"))
+        (void)fputs(", the application's type isn't known yet", f);
+    if (nm_json_bool(l, "wish_invalid"))
+        (void)fputs(", NMD_LEND is invalid", f);
+    if (nm_json_bool(l, "registered_before"))
+        (void)fputs(", not applied: the master registered before lending was enabled", f);
+    if (nm_json_bool(l, "unsaved"))
+        (void)fputs(", not applied: nmd can't save what it has lent", f);
+    (void)fputs("): ", f);
+}
+
 static void print_lending_application(FILE *f, const json_t *pipeline)
 {
     const json_t *l = nm_json_at(pipeline, "lending"), *k;
@@ -136,11 +178,7 @@ static void print_lending_application(FILE *f, const json_t *pipeline)
     (void)snprintf(rule, sizeof rule, "%s", nm_json_str(l, "rule"));
     fprintf(f, "%*s%s", INDENT, "", nm_term_clean(attempt));
     fprintf(f, ", rule %s", nm_term_clean(rule));
-    fprintf(f, " (from: %s%s", nm_json_str(l, "source"),
-            nm_json_bool(l, "wish_invalid") ? ", NMD_LEND is invalid" : "");
-    if (nm_json_bool(l, "registered_before"))
-        (void)fputs(", not applied: the master registered before lending was enabled", f);
-    (void)fputs("): ", f);
+    print_origin(f, l);
     print_lending_counts(f, l);
     more -= NM_MIN(more, (uint64_t)json_array_size(nm_json_at(l, "keys")));
     json_array_foreach(nm_json_at(l, "keys"), i, k)
@@ -168,6 +206,7 @@ static void print_lending(FILE *f, const struct nm_term *term, const json_t *mas
         fprintf(f, "%*soldest lent for %s\n", INDENT, "",
                 nm_format_duration(nm_json_u64(l, "oldest_usec"), oldest, sizeof oldest));
     print_observed(f, l);
+    print_held(f, l);
     json_array_foreach(nm_json_at(l, "queues"), i, p) {
         (void)snprintf(text, sizeof text, "%s", nm_json_str(p, "queue"));
         fprintf(f, "%*squeue %s, ", INDENT, "", nm_term_clean(text));

@@ -150,6 +150,37 @@ static void test_nmctl_status_shows_a_master_that_registered_before(void **state
     fake_nmd_stop(&f);
 }
 
+/* Each reason is shown, also those of asks and applications that aren't. */
+static void test_nmctl_status_shows_all_reasons(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status",
+         YARN_STATUS("{\"lent\":0,\"wanted\":30,\"observes\":false,\"oldest_usec\":null,\"held\":{\"lent\":5,"
+                     "\"off\":3,\"label\":0,\"placement\":2,\"x\\u001b\":1},\"queues\":[],\"record\":null}",
+                     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\","
+                     "\"state\":\"running\",\"lending\":{\"rule\":\"off\",\"source\":\"types\","
+                     "\"application_type\":\"Apache Flink\",\"wish_invalid\":false,\"lent\":0,\"wanted\":3,"
+                     "\"keys_total\":0,\"keys\":[]}},"
+                     "{\"attempt_id\":\"appattempt_1_0002_000001\",\"master_id\":\"container_1_0002_01_000001\","
+                     "\"state\":\"running\",\"lending\":{\"rule\":\"all\",\"source\":\"no-type\",\"unsaved\":true,"
+                     "\"application_type\":null,\"wish_invalid\":true,\"lent\":0,\"wanted\":3,"
+                     "\"keys_total\":0,\"keys\":[]}}"), NULL},
+    };
+    struct fake_nmd f;
+    struct nmctl_result r;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "status");
+    assert_int_equal(r.status, 0);
+    nmctl_expect(r.out, "             not lent: 5 beyond the mode's share, 3 off, 2 placement, 1 x?\n"
+                        "             appattempt_1_0001_000001, rule off (from: types, nmd.lending.types doesn't list "
+                        "Apache Flink): 0 lent");
+    nmctl_expect(r.out, "rule all (from: no-type, the application's type isn't known yet, NMD_LEND is invalid, not "
+                        "applied: nmd can't save what it has lent): 0 lent");
+    fake_nmd_stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_nmctl_status_shows_what_is_lent),
         cmocka_unit_test(test_nmctl_status_shows_what_would_be_lent),
         cmocka_unit_test(test_nmctl_status_shows_a_master_that_registered_before),
+        cmocka_unit_test(test_nmctl_status_shows_all_reasons),
     };
 
     (void)setenv("LC_ALL", "C", 1);

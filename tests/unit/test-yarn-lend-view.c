@@ -321,6 +321,21 @@ static void test_a_container_that_outlives_its_attempt_is_counted_once(void **st
                          "preempted, and 0 ended otherwise.\n");
 }
 
+static void test_a_state_that_cannot_be_saved_is_shown(void **state)
+{
+    struct world *w = *state;
+    json_t *j;
+
+    for (int i = 0; i < 2; i++) {
+        w->v.unsaved = i > 0;
+        j = nm_yarn_lend_view_to_json(&w->v, true, 8);
+        assert_described("LendingApplication", j);
+        assert_int_equal(json_is_true(json_object_get(j, "unsaved")), i);
+        json_decref(j);
+    }
+    expect_master(&w->v, "Nothing more is lent to it until nmd can save what it has lent (see nmd's log).\n");
+}
+
 static void test_totals_are_reported_by_reason_and_queue(void **state)
 {
     struct world *w = *state;
@@ -572,6 +587,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_totals_count_since_the_start_of_nmd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_balance_after_the_end_of_an_attempt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_container_that_outlives_its_attempt_is_counted_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_state_that_cannot_be_saved_is_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_totals_are_reported_by_reason_and_queue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_observed_containers_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_metrics_have_all_figures, set_up, tear_down),

@@ -208,9 +208,9 @@ json_t *nm_yarn_lend_view_to_json(const struct nm_yarn_lend_view *v, bool with_n
 
     nm_lend_each_key(v->books, add_key, &list);
     nm_yarn_lending_format(&v->choice.rule, rule, sizeof rule);
-    of_rule = json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:I, s:o}", "rule", rule, "source",
+    of_rule = json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:o, s:o, s:I, s:o}", "rule", rule, "source",
                         nm_yarn_lend_source_name(v->choice.source), "wish_invalid", (int)v->choice.wish_invalid,
-                        "registered_before", (int)nm_lend_is_late(v->books), "queue",
+                        "registered_before", (int)nm_lend_is_late(v->books), "unsaved", (int)v->unsaved, "queue",
                         text_or_null(with_names ? v->queue : NULL), "application_type", text_or_null(v->type),
                         "oldest_since_usec", time_of_day(f.oldest_since_usec, v->now_usec), "keys_total",
                         (json_int_t)list.total, "keys", list.array);
@@ -452,6 +452,8 @@ json_t *nm_yarn_lend_view_explain_master(const struct nm_yarn_lend_view *v, cons
     if (nm_lend_is_late(v->books))
         fprintf(p.f, "Nothing is lent to it until its master registers again, because the master registered before "
                      "lending was enabled on this node.\n");
+    if (v->unsaved)
+        fprintf(p.f, "Nothing more is lent to it until nmd can save what it has lent (see nmd's log).\n");
     print_figures(p.f, &n);
     nm_lend_each_key(v->books, print_key, &p);
     nm_yarn_lending_format(&v->choice.rule, rule, sizeof rule);

@@ -22,6 +22,7 @@ struct nm_yarn_lend_view {
     const char *user;                     /* NULL: not known */
     struct nm_yarn_container_id master;   /* the master's own container */
     uint64_t now_usec;                    /* the present time, by the books' clock */
+    bool unsaved;                         /* the state can't be saved, so nothing more is lent */
     const struct nm_lend *former;         /* the books of the attempt before this one, for histories; may be NULL */
 };
 

@@ -50,7 +50,8 @@ static void lend_view(const void *stage, struct nm_yarn_lend_view *ret)
 
     *ret = (struct nm_yarn_lend_view){.books = l->books, .choice = l->choice, .queue = l->queue, .type = l->type,
                                       .user = l->m->submitter, .master = l->m->container,
-                                      .now_usec = nm_steady_usec(), .former = l->former};
+                                      .now_usec = nm_steady_usec(), .unsaved = l->unsaved,
+                                      .former = l->former};
 }
 
 static void lend_close(void *stage)
