@@ -9,7 +9,8 @@
 # An hour of a cluster is compressed to ten minutes. Three services have two thirds of the node's memory, and answer requests. Jobs of
 # MapReduce and Spark arrive. Their tasks mostly wait. They run twice, with the same plan: on a stock Java NodeManager, and on nmd that
 # lends. A service's memory surges twice. The table has the makespan, the waiting time of the jobs, the work done and lost, and the
-# latency of the services. SECONDS_OF_PLAN (600), JOBS (12) and RULE (all; nmd.lending) may be set in the environment.
+# latency of the services. SECONDS_OF_PLAN (600), JOBS (12), RULE (all; nmd.lending) and SURGING (1) may be set in the environment. With
+# SURGING=3, all services surge at the same time, to 60 % of the node's memory: then the node takes memory back from lent containers.
 bench_here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${NMD_TEST_BUILD:-}" ]; then
     NMD_TEST_BUILD=$(cd "${1:?where is it built?}" && pwd) || exit
@@ -23,7 +24,7 @@ jobs_of=(spark)
 . "$bench_here/../../yarn/lent.sh"
 at_exit 'rm -rf "$NMD_TEST_DIR"'
 tap_done=1 # this script prints figures, and no test results
-length=${SECONDS_OF_PLAN:-600} jobs=${JOBS:-12} lending_rule=${RULE:-all}
+length=${SECONDS_OF_PLAN:-600} jobs=${JOBS:-12} lending_rule=${RULE:-all} surging=${SURGING:-1}
 # shellcheck disable=SC2034 # libraries use them
 node_mb=6144 job_deadline=3000 spark_deadline=3000
 service_mb=1280 # three of them; four masters and two tasks fit beside them. A multiple of the minimum allocation
@@ -49,13 +50,14 @@ services_begin() {
             "exec python3 $shared/served.py $shared/target$n $records/latencies$n 5 10 $units" || return
     done
 }
-# The services use 20 to 40 %, and two of them surge once.
+# The services use 20 to 40 %, and `surging` of them surge twice.
 services_vary() {
-    local step=0
+    local step=0 n
     while sleep $((length / 20)); do
         step=$((step + 1))
         hold 1 $((20 + step * 7 % 21)) && hold 2 $((20 + step * 11 % 21)) && hold 3 $((20 + step * 13 % 21))
-        [ $((step % 8)) != 6 ] || hold $((1 + step / 8 % 3)) 95
+        [ $((step % 8)) = 6 ] || continue
+        for ((n = 0; n < surging; n++)); do hold $((1 + (step / 8 + n) % 3)) 95; done
     done
 }
 
