@@ -5,6 +5,7 @@
 #include "yarn/node-services.h"
 
 #include <errno.h>
+#include <syslog.h>
 
 #include "util/clock.h"
 #include "util/error.h"
@@ -167,6 +168,30 @@ static int make_server(const struct nm_yarn_services_params *p, struct nm_yarn_s
     return r;
 }
 
+/* The configuration doesn't enable the proxy any more. It serves the masters from before until the next restart of nmd
+ * after their end. If it can't, they end as without it. */
+static int keep_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, int error,
+                      char **ret_message)
+{
+    struct nm_yarn_master_stats m;
+
+    if (error < 0) {
+        free(*ret_message);
+        *ret_message = NULL;
+        p->report_cb(LOG_WARNING, "The proxy for application masters can't serve those that it has started before it "
+                                  "was disabled.");
+        return 0;
+    }
+    nm_yarn_proxy_end_strays(h->proxy, is_application_here, h->node);
+    nm_yarn_proxy_show(h->proxy, &m);
+    if (m.pipelines == 0)
+        h->proxy = nm_yarn_proxy_free(h->proxy);
+    else
+        p->report_cb(LOG_NOTICE, "The proxy for application masters is disabled. It serves those that it has started "
+                                 "before until they end.");
+    return 0;
+}
+
 static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
 {
     const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .keys = p->keys,
@@ -175,9 +200,11 @@ static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_se
     struct nm_yarn_master_hooks masters = {on_master_begins, on_master_abandoned, NULL};
     int r;
 
-    if (!p->settings->proxy)
+    if (!nm_yarn_proxy_is_needed(p->settings, p->runtime_dir))
         return 0;
     r = nm_yarn_proxy_new(&params, &h->proxy, ret_message);
+    if (!p->settings->proxy)
+        return keep_proxy(p, h, r, ret_message);
     if (r < 0)
         return r;
     nm_yarn_proxy_end_strays(h->proxy, is_application_here, h->node);

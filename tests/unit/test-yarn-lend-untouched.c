@@ -122,9 +122,13 @@ static void test_what_is_lent_is_shown_after_lending_was_removed(void **state)
     lend_grant(&l, 2, true);
     lend_grant(&l, 3, true);
     (void)lend_call(&l);
-    l.w.settings.lending.enabled = false;
+    /* nothing else enables the proxy; the master still needs it */
+    l.w.settings.lending.enabled = l.w.settings.proxy = false;
+    assert_false(nm_yarn_proxy_is_needed(&l.w.settings, l.w.dir)); /* its addresses aren't valid */
+    l.w.settings.proxy_possible = true;
     l.w.settings.lending.cluster.rule.mode = NM_LEND_OFF;
     for (int i = 0; i < 2; i++) {
+        assert_true(nm_yarn_proxy_is_needed(&l.w.settings, l.w.dir));
         lend_restart(&l);
         assert_int_equal(shown_lent(&l), 2);
         assert_true(is_explained(&l, 1, 2));
@@ -143,6 +147,10 @@ static void test_what_is_lent_is_shown_after_lending_was_removed(void **state)
     assert_string_equal(lend_seen(&l), "; ended 2 -102 G Lent by nmd: x");
     assert_int_equal(shown_lent(&l), 0);
     assert_true(is_explained(&l, 1, 2));
+    nm_yarn_proxy_end_application(l.w.proxy, &l.lender->m->attempt.application);
+    assert_false(nm_yarn_proxy_is_needed(&l.w.settings, l.w.dir));
+    assert_true(is_explained(&l, 1, 2));
+    assert_false(nm_yarn_proxy_is_needed(&l.w.settings, "/nonexistent"));
     lend_tear_down(&l);
 }
 

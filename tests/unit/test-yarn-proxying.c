@@ -57,7 +57,14 @@ static void test_without_a_proxy_no_settings_are_needed(void **state)
     s.proxy = false; /* the other settings are ignored without a proxy */
     s.amrm_roll_sec = 1;
     assert_int_equal(read_proxying(&s, "", &message), 0);
-    assert_false(s.proxy);
+    assert_false(s.proxy || s.proxy_possible);
+    s.amrm_roll_sec = 86400; /* the scheduler's address is that of the proxy itself */
+    assert_int_equal(read_proxying(&s, "", &message), 0);
+    assert_false(s.proxy || s.proxy_possible);
+    s = make_settings("rm", 8030);
+    s.proxy = false;
+    assert_int_equal(read_proxying(&s, "", &message), 0);
+    assert_true(!s.proxy && s.proxy_possible);
     s = make_settings("rm", 8030);
     s.proxy = false;
     s.distributed = true; /* distributed scheduling also enables the proxy */

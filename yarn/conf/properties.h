@@ -214,6 +214,7 @@ struct nm_yarn_settings {
     bool shuffle_drops_cache;
 
     /* The proxy for application masters. */
+    bool proxy_possible; /* if it is not: its other settings are valid, so that it can serve masters from before */
     bool proxy;       /* the proxy is enabled; always true if `distributed` or `lending.enabled` is true */
     bool distributed; /* the proxy on this node allocates opportunistic containers itself */
     bool fill_nodes;

@@ -76,20 +76,27 @@ static int read_clients(const struct nm_yarn_conf *c, struct nm_yarn_settings *s
     return nm_refusals_add(refusals, r, message);
 }
 
-int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+static int read_all(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
-    int r;
+    int r = check_times(s, &message);
 
-    s->proxy |= s->distributed || s->lending.enabled;
-    if (!s->proxy)
-        return 0;
-    r = check_times(s, &message);
     r = nm_refusals_add(&refusals, r, message);
     if (r == 0)
         r = read_schedulers(c, s, &refusals);
     if (r == 0)
         r = read_clients(c, s, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+{
+    _cleanup_free_ char *ignored = NULL;
+
+    s->proxy |= s->distributed || s->lending.enabled;
+    if (s->proxy)
+        return read_all(c, s, ret_message);
+    s->proxy_possible = read_all(c, s, &ignored) == 0;
+    return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "yarn/proxy/proxy-store.h"
 
+#include <dirent.h>
 #include <errno.h>
 
 #include "util/error.h"
@@ -24,6 +25,23 @@ int nm_yarn_proxy_store_open(const char *state_dir, const char *runtime_dir, str
     *ret = (struct nm_yarn_proxy_store){-EBADF, -EBADF};
     ret->dir_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return ret->dir_fd < 0 ? ret->dir_fd : nm_yarn_state_dir_open(runtime_dir, MASTERS_DIR, &ret->masters_fd);
+}
+
+bool nm_yarn_proxy_store_has_masters(const char *runtime_dir)
+{
+    _cleanup_free_ char *path = NULL;
+    _cleanup_closedir_ DIR *dir = NULL;
+    const struct dirent *e;
+
+    if (asprintf(&path, "%s/" MASTERS_DIR, runtime_dir) < 0) {
+        path = NULL; /* undefined after a failure */
+        return false;
+    }
+    dir = opendir(path);
+    while (dir && (e = readdir(dir)))
+        if (e->d_name[0] != '.')
+            return true;
+    return false;
 }
 
 void nm_yarn_proxy_store_done(struct nm_yarn_proxy_store *k)

@@ -59,6 +59,9 @@ struct nm_yarn_proxy_store {
     int dir_fd, masters_fd;
 };
 
+/* Returns whether an earlier nmd has saved the state of a master in that directory. Changes nothing. */
+bool nm_yarn_proxy_store_has_masters(const char *runtime_dir);
+
 /* Opens the store. The caller must call nm_yarn_proxy_store_done(), even if this function fails. */
 int nm_yarn_proxy_store_open(const char *state_dir, const char *runtime_dir, struct nm_yarn_proxy_store *ret);
 void nm_yarn_proxy_store_done(struct nm_yarn_proxy_store *k);

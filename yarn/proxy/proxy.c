@@ -365,6 +365,11 @@ static int listen_for_masters(struct nm_yarn_proxy *p, char **ret_message)
     return r < 0 ? r : nm_hadoop_server_new(p->context.event, fd, &options, &p->server);
 }
 
+bool nm_yarn_proxy_is_needed(const struct nm_yarn_settings *s, const char *runtime_dir)
+{
+    return s->proxy || (s->proxy_possible && nm_yarn_proxy_store_has_masters(runtime_dir));
+}
+
 int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message)
 {
     const struct nm_yarn_address *a = &s->proxy_address;
