@@ -166,7 +166,8 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"granted\":1,\"adopted\":0,\"promoted\":0,\"preempted\":0,\"ended\":0,\"released\":0,\"observed\":0," \
     "\"observed_memory_bytes\":0,\"observed_memory_byte_seconds\":0"
 #define LENT_TO \
-    "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false,\"registered_before\":false,\"unsaved\":false," \
+    "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false," \
+    "\"registered_before\":false,\"unsaved\":false," \
     "\"queue\":\"q\",\"application_type\":\"TEZ\",\"oldest_since_usec\":1," \
     "\"keys_total\":1,\"keys\":[{\"priority\":20," \
     "\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"wanted\":3,\"asked\":0,\"lent\":1,\"observed\":0," \

@@ -219,8 +219,8 @@ static void test_names_are_cut_or_left_out(void **state)
     assert_int_equal(strlen(v.queue), 255);
 }
 
-/* The first attempt leaves two containers behind. The second one takes one over, and sees the end of the other one, which
- * was promoted. */
+/* The first attempt leaves two containers behind. The second one takes one over, and sees the end of the other one,
+ * which was promoted. */
 static void test_a_container_that_outlives_its_attempt_has_one_story(void **state)
 {
     const struct nm_yarn_container_id first = container_of(1, 2), second = container_of(1, 3);

@@ -287,8 +287,8 @@ static void an_outstanding_promotion_stays_outstanding(void **state)
     assert_true(promoted(w, 1));
 }
 
-/* No call before this one had the promotion, so an update that the master has asked for is outstanding. Other containers
- * of the node are promoted meanwhile, and the container itself when that update is done. */
+/* No call before this one had the promotion, so an update that the master has asked for is outstanding. Other
+ * containers of the node are promoted meanwhile, and the container itself when that update is done. */
 static void an_outstanding_update_of_the_master_is_not_taken_for_a_promotion(void **state)
 {
     struct fixture *w = *state;

@@ -500,8 +500,8 @@ static void test_the_story_of_an_adopted_container_is_told(void **state)
     expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; taken over by a later attempt "
                    "1m00s later; preempted 1m40s after it was lent", "It was lent by the mode overflow.\n");
     h.adoptions = 2;
-    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; taken over by 2 later attempts, "
-                   "the last time 1m00s later; preempted 1m40s after it was lent", "attempt");
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; taken over by 2 later "
+                   "attempts, the last time 1m00s later; preempted 1m40s after it was lent", "attempt");
     j = nm_yarn_lend_view_explain_container(&w->v, &h, "container_1_0001_01_000002", "appattempt_1_0001_000003", false);
     assert_described("Lending", j);
     expect_part(string(j, "explanation"),

@@ -196,10 +196,10 @@ struct nm_lend_entry *nm_lend_keys_first_of(const struct nm_lend *l, int32_t pri
 
 uint64_t nm_lend_keys_preempted_until(const struct nm_lend *l, int32_t priority)
 {
-    const struct nm_lend_entry *end = &l->keys[l->n_keys];
+    const struct nm_lend_entry *end = &l->keys[l->n_keys], *e = nm_lend_keys_first_of(l, priority);
     uint64_t until_usec = 0;
 
-    for (const struct nm_lend_entry *e = nm_lend_keys_first_of(l, priority); e < end && e->key.priority == priority; e++)
+    for (; e < end && e->key.priority == priority; e++)
         if (e->back_off_step > 0)
             until_usec = NM_MAX(until_usec,
                                 nm_add_u64(e->preempted_usec, NM_LEND_MINUTE_USEC << (e->back_off_step - 1)));
@@ -223,8 +223,8 @@ static void take_over_steps(struct nm_lend *l, struct nm_lend_entry *to, uint64_
 
 /* ---- asks --------------------------------------------------------------------------------------- */
 
-/* A key with a step of the back-off keeps its place until the step has decayed: otherwise, a master with many keys would
- * begin with the first step again and again. */
+/* A key with a step of the back-off keeps its place until the step has decayed. Otherwise, a master with many keys
+ * would begin with the first step again and again. */
 static bool is_idle(const struct nm_lend_entry *e, uint64_t now_usec)
 {
     return nm_lend_keys_wanted(e) == 0 && e->n_sizes == 0 && !e->unsent && !e->set && e->in_last_answer == 0 &&
@@ -271,9 +271,9 @@ static void remove_key(struct nm_lend *l, struct nm_lend_entry *e)
     memmove(e, e + 1, (size_t)(&l->keys[l->n_keys] - e) * sizeof *e);
 }
 
-/* Finds the key that keeps a step of the back-off of a priority. A key may have lost its place while its containers ran.
- * Then another key of the priority keeps the step, or the key gets a place again. NULL: all places are in use, or there
- * is no memory. */
+/* Finds the key that keeps a step of the back-off of a priority. A key may have lost its place while its containers
+ * ran. Then another key of the priority keeps the step, or the key gets a place again. NULL: all places are in use, or
+ * there is no memory. */
 static struct nm_lend_entry *find_keeper(struct nm_lend *l, const struct nm_lend_key *key, uint64_t now_usec)
 {
     const uint64_t full_call = l->full_call;

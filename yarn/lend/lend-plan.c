@@ -34,7 +34,9 @@ static uint32_t percent_of(const struct nm_lend_entry *e, unsigned percent)
 /* Returns whether the books must not add counts of a key to this call, because the ResourceManager may refuse it. */
 static bool is_held(const struct nm_lend *l, const struct nm_lend_entry *e, uint64_t now_usec)
 {
-    return !e->in_call && (l->held_until_usec > now_usec || (e->suspect && e != l->trial) || (l->trial && e != l->trial));
+    if (e->in_call)
+        return false;
+    return l->held_until_usec > now_usec || (e != l->trial && (e->suspect || l->trial));
 }
 
 /* preempted_until_usec: until when the priority backs off after a preemption. */
@@ -349,8 +351,8 @@ static int send(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
     return 0;
 }
 
-/* Chooses a count that may be the reason for a refusal. It is sent alone, so that the next refusal shows whether it is. A
- * call without a trial follows each trial, so that other keys don't wait for many of them. */
+/* Chooses a count that may be the reason for a refusal. It is sent alone, so that the next refusal shows whether it is.
+ * A call without a trial follows each trial, so that other keys don't wait for many of them. */
 static const struct nm_lend_entry *choose_trial(const struct nm_lend *l, uint64_t now_usec)
 {
     for (size_t i = 0; i < l->n_keys && !l->tried && l->held_until_usec <= now_usec; i++) {

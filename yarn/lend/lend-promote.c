@@ -100,8 +100,8 @@ bool nm_lend_repeat_promotion(struct nm_lend *l, const struct nm_yarn_container_
     return true;
 }
 
-/* Notes that no promotion of these books is outstanding, so that others on the same node can be asked for. This one isn't
- * asked for before until_usec. */
+/* Notes that no promotion of these books is outstanding, so that others on the same node can be asked for. This one
+ * isn't asked for before until_usec. */
 static void give_up(struct nm_lend *l, struct nm_lend_container *c, uint64_t until_usec)
 {
     nm_lend_containers_set_promoting(l, c, false);

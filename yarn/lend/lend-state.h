@@ -27,7 +27,8 @@
 #define NM_LEND_ASK_NODE_USEC (5 * NM_USEC_PER_SEC)  /* if a container is not known to run, or room isn't confirmed */
 #define NM_LEND_ASK_ROOM_USEC (10 * NM_USEC_PER_SEC) /* otherwise */
 #define NM_LEND_REFUSED_USEC (60 * NM_USEC_PER_SEC)   /* after a refused promotion */
-/* After an update that the master has asked for. The ResourceManager grants it with a heartbeat of the node, if it can. */
+/* After an update that the master has asked for. The ResourceManager grants it with a heartbeat of the node, if it
+ * can. */
 #define NM_LEND_OWN_UPDATE_USEC (5 * NM_USEC_PER_SEC)
 #define NM_LEND_PENDING_USEC (300 * NM_USEC_PER_SEC)  /* after a promotion that was neither granted nor refused */
 #define NM_LEND_UNKNOWN_USEC (120 * NM_USEC_PER_SEC)  /* see nm_lend_set_unknown() */

@@ -112,8 +112,8 @@ struct nm_lend_key {
     int64_t request_id;
 };
 
-/* One ResourceRequest of the master, or one SchedulingRequest with placement constraints. The ResourceManager has one of
- * both for a key. */
+/* One ResourceRequest of the master, or one SchedulingRequest with placement constraints. The ResourceManager has one
+ * of both for a key. */
 struct nm_lend_ask {
     struct nm_lend_key key;
     struct nm_lend_size size;
@@ -297,8 +297,8 @@ int nm_lend_next_promotion(struct nm_lend *l, const struct nm_lend_size *headroo
  * container isn't lent any more, or the master itself has asked for an update since then. */
 bool nm_lend_repeat_promotion(struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Notes that the master itself asks for an update of a container. The ResourceManager accepts one update of a container
- * at a time, so a promotion isn't asked for in this call and for 5 seconds. An outstanding one doesn't count as such any more:
- * the master's update may have cancelled it. */
+ * at a time, so a promotion isn't asked for in this call and for 5 seconds. An outstanding one doesn't count as such
+ * any more: the master's update may have cancelled it. */
 void nm_lend_own_update(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
 /* Notes the ResourceManager's new version of a lent container, which is now guaranteed. The master doesn't see this
  * version. Returns whether it was lent, also if the books have noted this before. */

@@ -59,8 +59,8 @@ static int note_asks(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_
     return r == 0 ? keep_asks(l, request) : r;
 }
 
-/* Requests with placement constraints pass unchanged. The books only count them, so that the status shows why they aren't
- * lent. One that can't be read is left to the ResourceManager. */
+/* Requests with placement constraints pass unchanged. The books only count them, so that the status shows why they
+ * aren't lent. One that can't be read is left to the ResourceManager. */
 static int note_placements(struct nm_lender *l, struct nm_stage_call *c, uint64_t now_usec)
 {
     const Masters__AllocateRequest *request = request_of(c);

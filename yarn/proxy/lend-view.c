@@ -590,7 +590,8 @@ json_t *nm_yarn_lend_view_explain_container(const struct nm_yarn_lend_view *v, c
                     "vcores", (int)h->size.vcores, "mode", nm_lend_mode_name(h->mode), "state", state_of(h),
                     "asked_usec", time_of_day(h->asked_usec, v->now_usec), "lent_usec",
                     time_of_day(h->lent_usec, v->now_usec), "adopted_usec",
-                    time_of_day(h->adopted_usec, v->now_usec), "promoted_usec", time_of_day(h->promoted_usec, v->now_usec),
+                    time_of_day(h->adopted_usec, v->now_usec), "promoted_usec",
+                    time_of_day(h->promoted_usec, v->now_usec),
                     "ended_usec", time_of_day(h->ended_usec, v->now_usec));
     if (o && json_object_set_new(o, "container", own) == 0)
         return o;

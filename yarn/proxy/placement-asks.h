@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Requests with placement constraints (SchedulingRequest). They pass through the proxy byte by byte, because opportunistic
- * containers can't be placed by them. Only what the status shows of them is read: key, size and number.
+ * Requests with placement constraints (SchedulingRequest). They pass through the proxy byte by byte, because
+ * opportunistic containers can't be placed by them. Only what the status shows of them is read: key, size and number.
  */
 
 #include "rpc/hadoop/bytes.h"

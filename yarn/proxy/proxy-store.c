@@ -5,7 +5,6 @@
 
 #include "yarn/proxy/proxy-store.h"
 
-#include <dirent.h>
 #include <errno.h>
 
 #include "util/error.h"
@@ -27,21 +26,27 @@ int nm_yarn_proxy_store_open(const char *state_dir, const char *runtime_dir, str
     return ret->dir_fd < 0 ? ret->dir_fd : nm_yarn_state_dir_open(runtime_dir, MASTERS_DIR, &ret->masters_fd);
 }
 
+static bool note_file(const char *name, struct nm_bytes content, void *userdata)
+{
+    (void)name, (void)content;
+    *(bool *)userdata = true;
+    return true;
+}
+
 bool nm_yarn_proxy_store_has_masters(const char *runtime_dir)
 {
     _cleanup_free_ char *path = NULL;
-    _cleanup_closedir_ DIR *dir = NULL;
-    const struct dirent *e;
+    _cleanup_close_ int fd = -EBADF;
+    bool found = false;
 
     if (asprintf(&path, "%s/" MASTERS_DIR, runtime_dir) < 0) {
         path = NULL; /* undefined after a failure */
         return false;
     }
-    dir = opendir(path);
-    while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.')
-            return true;
-    return false;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)nm_yarn_state_dir_read(fd, NM_YARN_MASTER_FILE_MAX_BYTES, note_file, &found);
+    return found;
 }
 
 void nm_yarn_proxy_store_done(struct nm_yarn_proxy_store *k)

@@ -59,7 +59,7 @@ struct nm_yarn_proxy_store {
     int dir_fd, masters_fd;
 };
 
-/* Returns whether an earlier nmd has saved the state of a master in that directory. Changes nothing. */
+/* Returns whether an earlier nmd has saved the state of a master in that directory. */
 bool nm_yarn_proxy_store_has_masters(const char *runtime_dir);
 
 /* Opens the store. The caller must call nm_yarn_proxy_store_done(), even if this function fails. */

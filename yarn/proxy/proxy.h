@@ -22,8 +22,8 @@ struct nm_yarn_proxy_params {
     void (*report_cb)(int level, const char *sentence);
 };
 
-/* Returns whether the proxy must run: the configuration enables it, or masters from before still need it. A master has a
- * token of the proxy, with which it can't call the ResourceManager itself. */
+/* Returns whether the proxy must run: the configuration enables it, or masters from before still need it. A master has
+ * a token of the proxy, with which it can't call the ResourceManager itself. */
 bool nm_yarn_proxy_is_needed(const struct nm_yarn_settings *s, const char *runtime_dir);
 
 /* All objects that params point to must outlive the proxy. *ret_message: the reason for a failure, or NULL. */

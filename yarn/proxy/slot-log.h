@@ -61,8 +61,8 @@ void *nm_yarn_slot_log_add(struct nm_yarn_slot_log *l, const struct nm_yarn_cont
 /* Writes the message of an entry. If this fails, or if the message is too large for a slot, the slot keeps its former
  * message. */
 void nm_yarn_slot_log_write(const struct nm_yarn_slot_log *l, uint64_t number, const ProtobufCMessage *m);
-/* Finds the newest entry of a container, which may be changed and written again with its number. Returns NULL if the log
- * has no such entry. */
+/* Finds the newest entry of a container, which may be changed and written again with its number. Returns NULL if the
+ * log has no such entry. */
 void *nm_yarn_slot_log_get(const struct nm_yarn_slot_log *l, const struct nm_yarn_container_id *container,
                            uint64_t *ret_number);
 /* Finds the newest entry whose container has this id as text. Returns NULL if the log has no such entry. */
