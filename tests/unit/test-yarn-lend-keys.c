@@ -247,6 +247,93 @@ static void keys_that_back_off_use_up_the_places(void **state)
     assert_int_equal(minutes_until_lent(w, key_of(1000, -1)), 0);
 }
 
+/* ---- opportunistic asks of the master that the ResourceManager or the books don't take ------------- */
+
+/* It asks for opportunistic containers with a key for which there is no place, and later for guaranteed ones. */
+static void a_key_is_left_alone_if_the_master_asked_for_opportunistic_containers_without_a_place(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_grant own = opportunistic(1);
+
+    set_mode(w, NM_LEND_ALL);
+    for (int32_t i = 0; i < 256; i++)
+        note(w, ask_of(i, 1));
+    note_own(w, 256, 1);
+    call(w);
+    answer(w);
+    note(w, ask_of(7, 0));
+    call(w);
+    answer(w);
+    note(w, ask_of(256, 2)); /* gets the place of the key 7 */
+    restart(w);
+    set_mode(w, NM_LEND_ALL);
+    call(w);
+    assert_int_equal(view_of(w, 256).reason, NM_LEND_OWN_OPPORTUNISTIC);
+    answer(w);
+    own.key.priority = 256;
+    assert_int_equal(grant(w, own), NM_LEND_PASS);
+}
+
+/* Lends a key, and begins a call in which the master also asks for opportunistic containers with it. */
+static void begin_own(struct fixture *w)
+{
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 3);
+    note_own(w, 20, 1);
+    expect_change(w, 3, 0);
+}
+
+static void an_opportunistic_ask_of_the_master_in_a_refused_call_is_taken_back(void **state)
+{
+    struct fixture *w = *state;
+
+    begin_own(w);
+    nm_lend_refused(w->l, w->now_usec);
+    call(w); /* the master gives up its ask: now what was asked for in order to lend it must be withdrawn */
+    assert_int_equal(w->n, 1);
+    assert_true(w->changes[0].with_opportunistic && w->changes[0].opportunistic == 0);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_SHOW); /* granted before that */
+}
+
+/* The ResourceManager repeats its answer, and ignores the asks of the call. */
+static void an_opportunistic_ask_of_the_master_in_a_repeated_call_is_taken_back(void **state)
+{
+    struct fixture *w = *state;
+
+    begin_own(w);
+    assert_true(nm_lend_begin_answer(w->l, w->response_id));
+    expect_change(w, 0, 3);
+    answer(w);
+    assert_int_equal(grant(w, opportunistic(1)), NM_LEND_SHOW);
+}
+
+/* The master's count includes the container of the repeated answer. */
+static void a_key_that_gets_its_place_in_a_repeated_call_counts_what_the_answer_granted(void **state)
+{
+    struct fixture *w = *state;
+    struct nm_lend_grant g = guaranteed(1);
+
+    set_mode(w, NM_LEND_ALL);
+    for (int32_t i = 0; i <= 256; i++)
+        note(w, ask_of(i, 2));
+    call(w);
+    answer(w);
+    note(w, ask_of(7, 0));
+    call(w);
+    answer(w);
+    g.key.priority = 256;
+    assert_int_equal(grant(w, g), NM_LEND_PASS);
+    for (int i = 0; i < 2; i++) { /* the master hasn't got the answer */
+        note(w, ask_of(256, 2));
+        call(w);
+        assert_true(nm_lend_begin_answer(w->l, w->response_id));
+        assert_int_equal(grant(w, g), NM_LEND_PASS);
+        assert_int_equal(view_of(w, 256).wanted, 1);
+        restart(w);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, lend_fixture_set_up, lend_fixture_tear_down)
 
 int main(void)
@@ -260,6 +347,10 @@ int main(void)
         TEST(a_key_keeps_its_place_until_its_back_off_has_decayed),
         TEST(a_container_whose_key_has_lost_its_place_is_preempted),
         TEST(keys_that_back_off_use_up_the_places),
+        TEST(a_key_is_left_alone_if_the_master_asked_for_opportunistic_containers_without_a_place),
+        TEST(an_opportunistic_ask_of_the_master_in_a_refused_call_is_taken_back),
+        TEST(an_opportunistic_ask_of_the_master_in_a_repeated_call_is_taken_back),
+        TEST(a_key_that_gets_its_place_in_a_repeated_call_counts_what_the_answer_granted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,15 @@ static void settle_accused(struct nm_lend *l)
     l->held_until_usec = 0;
 }
 
+/* Handles the key of a call that the ResourceManager hasn't read. */
+static void repeat(const struct nm_lend *l, struct nm_lend_entry *e)
+{
+    e->is_late = e->granted_total == 0 && e->in_last_answer == 0;
+    subtract_again(e);
+    if (e->own_call > l->settled_call)
+        nm_lend_keys_take_back_own(e);
+}
+
 void nm_lend_set_queue_left(struct nm_lend *l, int64_t left_mib)
 {
     l->left_mib = left_mib >= 0 ? left_mib : INT64_MAX;
@@ -87,7 +96,7 @@ bool nm_lend_begin_answer(struct nm_lend *l, int32_t response_id)
 
         changed |= e->sent != NM_LEND_NOT_SENT || e->in_last_answer > 0;
         if (l->repeated)
-            subtract_again(e);
+            repeat(l, e);
         else
             confirm(l, e);
         e->sent = NM_LEND_NOT_SENT;
@@ -182,6 +191,8 @@ void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
             back_off_refused(e, now_usec);
         if (e->former.call > l->settled_call)
             nm_lend_keys_take_back(e);
+        if (e->own_call > l->settled_call)
+            nm_lend_keys_take_back_own(e);
         e->sent = NM_LEND_NOT_SENT;
     }
     l->held_until_usec = now_usec + NM_LEND_HELD_USEC;
@@ -372,6 +383,13 @@ static void take_guaranteed(struct nm_lend *l, struct nm_lend_entry *e)
     count_grant(l, e);
 }
 
+/* The key had no place when the answer was handled first, and the master's count includes what it granted. */
+static void subtract_late(struct nm_lend *l, struct nm_lend_entry *e)
+{
+    nm_lend_keys_lower(e, NM_MIN(e->wanted, 1u));
+    count_answered(l, e);
+}
+
 static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, enum nm_lend_verdict *ret)
 {
     struct nm_lend_entry *e = nm_lend_keys_find(l, &g->key);
@@ -380,6 +398,8 @@ static int grant_guaranteed(struct nm_lend *l, const struct nm_lend_grant *g, en
     *ret = NM_LEND_PASS;
     if (!e && !l->repeated)
         nm_lend_keys_lower_left_out(l, &g->key);
+    if (e && l->repeated && e->is_late)
+        subtract_late(l, e);
     if (!e || l->repeated)
         return 0;
     if (nm_lend_keys_wanted(e) > 0) {
@@ -526,7 +546,7 @@ static void forget(struct nm_lend_entry *e)
     e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;
     e->guesses = e->own_opportunistic = e->accused = e->suspect = false;
     e->refusals = 0;
-    e->former.call = 0;
+    e->former.call = e->own_call = 0;
 }
 
 void nm_lend_registered(struct nm_lend *l)

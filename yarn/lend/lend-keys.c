@@ -261,12 +261,18 @@ static uint64_t *find_mark(struct nm_lend *l, const struct nm_lend_key *key, uin
     return &l->own_marks[hash / 64 % NM_ARRAY_SIZE(l->own_marks)];
 }
 
+static void mark_own(struct nm_lend *l, const struct nm_lend_key *key)
+{
+    uint64_t bit, *mark = find_mark(l, key, &bit);
+
+    l->revision += !(*mark & bit);
+    *mark |= bit;
+}
+
 static void remove_key(struct nm_lend *l, struct nm_lend_entry *e)
 {
-    uint64_t bit, *mark = find_mark(l, &e->key, &bit);
-
     if (e->own_opportunistic)
-        *mark |= bit;
+        mark_own(l, &e->key);
     l->n_keys--;
     memmove(e, e + 1, (size_t)(&l->keys[l->n_keys] - e) * sizeof *e);
 }
@@ -392,6 +398,13 @@ void nm_lend_keys_take_back(struct nm_lend_entry *e)
     e->former.call = 0;
 }
 
+void nm_lend_keys_take_back_own(struct nm_lend_entry *e)
+{
+    e->own_opportunistic = e->own_in_call = false;
+    e->unsent |= e->n_sizes > 0;
+    e->own_call = 0;
+}
+
 /* The ResourceManager keeps one guaranteed ask for "*" of a key: the latest one, even if it has another size. */
 static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, uint64_t now_usec)
 {
@@ -423,6 +436,8 @@ static int note_ask(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t n
         return 0;
     r = get_entry(l, ask, now_usec, &e);
     if (r != 0) {
+        if (ask->opportunistic)
+            mark_own(l, &ask->key); /* the key may get a place later */
         note_left_out(l, ask, now_usec);
         return r < 0 ? r : 0;
     }
@@ -431,6 +446,7 @@ static int note_ask(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t n
         keep_former(e, l->n_calls + 1);
     if (ask->opportunistic) {
         e->unsent |= !e->own_opportunistic || e->n_sizes > 0;
+        e->own_call = e->own_opportunistic ? e->own_call : l->n_calls + 1;
         e->own_opportunistic = e->own_in_call = true;
     } else
         set_count(e, ask, now_usec);

@@ -108,6 +108,7 @@ struct nm_lend_entry {
     uint32_t guaranteed_max; /* the ResourceManager has at most this guaranteed count */
     bool guesses;            /* since a restart of nmd: guaranteed_max is a guess */
     uint64_t sent_usec;
+    bool is_late;      /* in a repeated answer: nothing of the first one was counted for this key */
     bool in_call;      /* the master sets the count in this call */
     bool set;          /* the master has set the count since the last answer */
     bool refused;      /* since the last answer, a call that had an opportunistic count was refused */
@@ -120,6 +121,7 @@ struct nm_lend_entry {
     uint32_t refusals;
     uint64_t held_until_usec; /* a suspect count is not sent before */
     bool own_in_call;  /* the master asks for opportunistic containers in this call */
+    uint64_t own_call; /* the number of the call that has set own_opportunistic; 0: an answered one, or none */
     uint32_t target;   /* of the present plan */
     enum nm_lend_reason reason;
 };
@@ -148,6 +150,9 @@ uint64_t nm_lend_keys_take(struct nm_lend_entry *e, uint32_t skip);
 void nm_lend_keys_lower(struct nm_lend_entry *e, uint32_t n);
 /* Takes back what the master has set since the last answer. */
 void nm_lend_keys_take_back(struct nm_lend_entry *e);
+/* Takes back that the master asks for opportunistic containers. Otherwise, those that were asked for in order to lend
+ * them could not be withdrawn until the master asks again. */
+void nm_lend_keys_take_back_own(struct nm_lend_entry *e);
 /* Adds the key's size to its sizes. */
 void nm_lend_keys_add_size(struct nm_lend_entry *e);
 bool nm_lend_keys_has_size(const struct nm_lend_entry *e, const struct nm_lend_size *size);
@@ -234,8 +239,8 @@ struct nm_lend {
     struct nm_lend_entry *keys; /* sorted by priority and request id */
     size_t n_keys, keys_size;
     struct nm_lend_key_view left_out; /* the newest ask for which there was no key; wanted 0: none */
-    /* Keys with opportunistic asks of the master that have given their places to other keys: one bit for all keys with
-     * the same hash. A key that comes back is taken for one of them if its bit is set. */
+    /* Keys with opportunistic asks of the master that have got no place, or have given it to another key: one bit for
+     * all keys with the same hash. A key that gets a place is taken for one of them if its bit is set. */
     uint64_t own_marks[NM_LEND_MARKS / 64];
     uint16_t *order;                  /* the keys of the present plan, the longest waiting first */
     size_t order_size;
