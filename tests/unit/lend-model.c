@@ -4,8 +4,38 @@
 
 #include "lend-model.h"
 
-const struct nm_lend_key model_keys[N_KEYS] = {{5, -1}, {10, 0}, {20, -1}, {20, 3}};
+static const struct nm_lend_key few_keys[N_FEW_KEYS] = {{5, -1}, {10, 0}, {20, -1}, {20, 3}};
 const struct nm_lend_size model_sizes[N_SIZES] = {{1024, 1}, {2048, 2}};
+
+/* The books give up the first idle key in their order, so each of the many keys may have to go. */
+struct nm_lend_key model_key(int key)
+{
+    return key < N_FEW_KEYS ? few_keys[key] : (struct nm_lend_key){key * 7 % 30, key};
+}
+
+int model_key_index(const struct nm_lend_key *key)
+{
+    int k = 0;
+
+    if (key->request_id >= N_FEW_KEYS)
+        return (int)key->request_id;
+    while (few_keys[k].priority != key->priority || few_keys[k].request_id != key->request_id)
+        k++;
+    return k;
+}
+
+/* Each attempt numbers its containers from 1. */
+struct nm_yarn_container_id model_id(const struct fixture *w, int c)
+{
+    const int attempt = w->containers[c].attempt;
+
+    return (struct nm_yarn_container_id){{{1410901177871, 1}, attempt + 1}, c - w->first[attempt] + 1};
+}
+
+int model_index(const struct fixture *w, const struct nm_yarn_container_id *id)
+{
+    return w->first[id->attempt.number - 1] + (int)id->number - 1;
+}
 
 uint64_t random_number(struct fixture *w, uint64_t below)
 {
@@ -31,7 +61,8 @@ static int new_container(struct fixture *w, int key, int size, bool opportunisti
 {
     CHECK(w, w->n_containers < CONTAINERS_MAX);
     w->containers[w->n_containers] = (struct container){
-        .key = key, .host = random_int(w, N_HOSTS), .size = model_sizes[size], .opportunistic = opportunistic};
+        .key = key, .host = random_int(w, N_HOSTS), .attempt = w->attempt, .size = model_sizes[size],
+        .opportunistic = opportunistic, .own = opportunistic && w->rm.has_own[key]};
     if (one_in(w, 3))
         w->containers[w->n_containers].size.memory_mib += 512; /* rounded up */
     return w->n_containers++;
@@ -41,7 +72,7 @@ void model_allocate(struct fixture *w)
 {
     struct resource_manager *rm = &w->rm;
 
-    for (int k = 0; rm->guaranteed_room && k < N_KEYS; k++)
+    for (int k = 0; rm->guaranteed_room && k < w->n_keys; k++)
         while (rm->guaranteed[k] > 0 && rm->n_pending < GRANTS_MAX / 2 && !one_in(w, 3)) {
             rm->pending[rm->n_pending++] = new_container(w, k, rm->size[k], false);
             rm->guaranteed[k]--;
@@ -61,6 +92,12 @@ static void read_message(struct fixture *w, const struct message *m)
 {
     struct resource_manager *rm = &w->rm;
 
+    if (m->own && !rm->has_own[m->key]) {
+        rm->has_own[m->key] = true;
+        memset(rm->own[m->key], 0, sizeof rm->own[m->key]);
+    }
+    if (m->own)
+        rm->own[m->key][m->size] = m->count;
     if (m->opportunistic && !rm->one_table) {
         rm->opportunistic[m->key][m->size] = m->count;
         return;
@@ -76,7 +113,7 @@ static void grant_opportunistic(struct fixture *w, struct answer *a)
 {
     struct resource_manager *rm = &w->rm;
 
-    for (int k = 0; rm->opportunistic_room && k < N_KEYS; k++)
+    for (int k = 0; rm->opportunistic_room && k < w->n_keys; k++)
         for (int s = 0; s < N_SIZES; s++)
             while (rm->opportunistic[k][s] > 0 && a->n_granted < GRANTS_MAX && !one_in(w, 4)) {
                 int c = new_container(w, k, s, true);
@@ -85,7 +122,18 @@ static void grant_opportunistic(struct fixture *w, struct answer *a)
                     w->containers[c].size.memory_mib = 512;
                 a->granted[a->n_granted++] = c;
                 rm->opportunistic[k][s]--;
+                rm->own[k][s] -= rm->has_own[k];
             }
+}
+
+/* What the books do with a key must not change what the master itself asks for as opportunistic. */
+static void check_own_counts(const struct fixture *w)
+{
+    const struct resource_manager *rm = &w->rm;
+
+    for (int k = 0; k < w->n_keys; k++)
+        for (int s = 0; rm->has_own[k] && !w->unclear[k] && s < N_SIZES; s++)
+            CHECK(w, rm->opportunistic[k][s] == rm->own[k][s]);
 }
 
 static void end_and_promote(struct fixture *w, struct answer *a)
@@ -128,6 +176,7 @@ const struct answer *model_answer_call(struct fixture *w)
         return &rm->answer;
     for (size_t i = 0; i < w->n_messages; i++)
         read_message(w, &w->messages[i]);
+    check_own_counts(w);
     memcpy(a.granted, rm->pending, rm->n_pending * sizeof rm->pending[0]);
     a.n_granted = rm->n_pending;
     rm->n_pending = 0;
@@ -139,13 +188,15 @@ const struct answer *model_answer_call(struct fixture *w)
     return &rm->answer;
 }
 
-void model_refuse_call(struct fixture *w)
+bool model_refuse_call(struct fixture *w)
 {
     const bool reads = !w->rm.one_table && one_in(w, 2);
 
     for (size_t i = 0; reads && i < w->n_messages; i++)
         if (w->messages[i].opportunistic)
             read_message(w, &w->messages[i]);
+    check_own_counts(w);
+    return reads;
 }
 
 void model_restart(struct fixture *w)

@@ -2,30 +2,33 @@
 #pragma once
 
 /* A model of a ResourceManager for the random histories of test-yarn-lend-property.c, and the state of such a
- * history. */
+ * history. A history has four keys, or more than the books have places for. */
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "yarn/lend/lend.h"
 
-#define N_KEYS 4
+#define N_KEYS_MAX 400 /* more than the books have places for */
+#define N_FEW_KEYS 4
 #define N_SIZES 2
 #define N_HOSTS 3
 #define CALLS 100
 #define GRANTS_MAX 64
-#define CONTAINERS_MAX 8192
+#define CONTAINERS_MAX 65536
+#define ATTEMPTS_MAX 128
 #define SECONDS(n) ((n) * NM_USEC_PER_SEC)
 
-extern const struct nm_lend_key model_keys[N_KEYS];
 extern const struct nm_lend_size model_sizes[N_SIZES];
 
 struct container {
-    int key, host;
+    int key, host, attempt;
     struct nm_lend_size size;
-    bool opportunistic;
+    bool opportunistic, own; /* own: the master itself has asked for an opportunistic container */
     enum nm_lend_verdict verdict;
+    bool counted; /* by the books */
     bool was_lent, lent; /* lent: now */
+    bool taken_over;     /* lent to an earlier attempt; a later answer tells this attempt of it */
     bool running, queued, promoting; /* promoting: the ResourceManager knows of it */
     uint64_t lent_usec;
     bool lost; /* the restarted ResourceManager and the node don't know it */
@@ -35,7 +38,7 @@ struct container {
 struct message {
     int key, size;
     int32_t count;
-    bool opportunistic;
+    bool opportunistic, own; /* own: the master's own ask, which the books don't change */
 };
 
 struct answer {
@@ -48,8 +51,11 @@ struct answer {
 struct resource_manager {
     bool one_table; /* no opportunistic allocation: an opportunistic ask replaces the guaranteed one of its key */
     bool guaranteed_room, opportunistic_room;
-    int32_t guaranteed[N_KEYS], opportunistic[N_KEYS][N_SIZES];
-    int size[N_KEYS]; /* of the guaranteed ask */
+    int32_t guaranteed[N_KEYS_MAX], opportunistic[N_KEYS_MAX][N_SIZES];
+    int size[N_KEYS_MAX]; /* of the guaranteed ask */
+    /* It has read an opportunistic ask of the master; the counts that it would have without lending. */
+    bool has_own[N_KEYS_MAX];
+    int32_t own[N_KEYS_MAX][N_SIZES];
     int pending[GRANTS_MAX]; /* allocated, for the next answer */
     size_t n_pending;
     bool has_answer;
@@ -57,9 +63,12 @@ struct resource_manager {
 };
 
 struct master {
-    int32_t needs[N_KEYS]; /* what it waits for, as far as it knows */
-    int size[N_KEYS];
-    bool labelled[N_KEYS], must_ask[N_KEYS];
+    int32_t needs[N_KEYS_MAX]; /* what it waits for, as far as it knows */
+    int size[N_KEYS_MAX];
+    bool labelled[N_KEYS_MAX], must_ask[N_KEYS_MAX];
+    bool asks_own[N_KEYS_MAX]; /* with this call; own: opportunistic containers, as it counts them */
+    int32_t own[N_KEYS_MAX];
+    bool has_asked_own[N_KEYS_MAX]; /* since its registration */
     bool corrects; /* sends counts again after grants */
     int32_t id;    /* response id of its next call */
 };
@@ -73,7 +82,11 @@ struct room {
 
 struct fixture {
     uint64_t seed, random, now_usec;
+    int n_keys;
     struct nm_lend *l;
+    struct nm_lend *former;  /* what the node knows of earlier attempts; NULL: nothing */
+    int attempt, first[ATTEMPTS_MAX]; /* the present attempt, and the first container of each */
+    uint64_t granted_before, shown; /* lent by the books of earlier attempts; lent in this history */
     struct nm_lend_rule rule;
     struct nm_lend_limits limits;
     bool has_limits;       /* the books know those of the last plan */
@@ -83,24 +96,35 @@ struct fixture {
     struct master m;
     /* What the master still waits for, counted by what it was shown; how many more it may be shown, because the
      * ResourceManager had granted them when it read the master's count; whether it has read it. */
-    int32_t waits[N_KEYS], surplus[N_KEYS];
-    bool unread[N_KEYS];
-    bool touched[N_KEYS]; /* a plan was allowed to lend; before that, the asks are those without lending */
+    int32_t waits[N_KEYS_MAX], surplus[N_KEYS_MAX];
+    bool unread[N_KEYS_MAX];
+    /* The first opportunistic ask of the master was in a call without an answer, so the books can't know whether the
+     * ResourceManager has read it; or in a refused call of which it has read this ask. */
+    bool unclear[N_KEYS_MAX];
+    bool has_lost_call; /* since the last answer that the master got; or nmd was restarted */
+    bool touched[N_KEYS_MAX]; /* a plan was allowed to lend; before that, the asks are those without lending */
     struct master answered; /* the master, waits and unread after the last answer that the master got */
-    int32_t waits_answered[N_KEYS];
-    bool unread_answered[N_KEYS];
+    int32_t waits_answered[N_KEYS_MAX];
+    bool unread_answered[N_KEYS_MAX];
     bool unsettled;         /* the ResourceManager hasn't read that call, but has repeated an answer */
-    int32_t unseen[N_KEYS]; /* shown in an answer that the master hasn't got */
+    int32_t unseen[N_KEYS_MAX]; /* shown in an answer that the master hasn't got */
     int32_t handled_id; /* of the answer that was handled last */
     bool restarted;     /* since then */
     struct room rooms[N_HOSTS][N_ROOMS]; /* the last answers of each node, the newest first */
     struct container containers[CONTAINERS_MAX];
     int n_containers;
-    struct message messages[16 * N_KEYS];
+    struct message messages[6 * N_KEYS_MAX];
     size_t n_messages;
     int promotions[N_HOSTS];
     size_t n_promotions;
+    struct nm_lend_key_view views[N_KEYS_MAX]; /* of the books when they were read last */
+    bool has_place[N_KEYS_MAX];                /* the books have a place for this key */
 };
+
+extern struct totals {
+    uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused, given_up,
+        exceeding, rejected, own, attempts, adopted, left_out, evicted;
+} totals;
 
 #define CHECK(w, condition) \
     do { \
@@ -110,6 +134,11 @@ struct fixture {
         } \
     } while (0)
 
+struct nm_lend_key model_key(int key);
+int model_key_index(const struct nm_lend_key *key);
+struct nm_yarn_container_id model_id(const struct fixture *w, int c);
+int model_index(const struct fixture *w, const struct nm_yarn_container_id *id);
+
 uint64_t random_number(struct fixture *w, uint64_t below);
 bool one_in(struct fixture *w, uint64_t n);
 int random_int(struct fixture *w, int below);
@@ -117,12 +146,29 @@ int random_int(struct fixture *w, int below);
 /* Reads the messages of a call of the master, and returns the answer. Repeats its last answer if the call has the same
  * response id. */
 const struct answer *model_answer_call(struct fixture *w);
-/* Refuses the call. The ResourceManager may have read opportunistic asks before. Must not be called if it would repeat
- * its last answer. */
-void model_refuse_call(struct fixture *w);
+/* Refuses the call. Returns whether the ResourceManager has read opportunistic asks before. Must not be called if it
+ * would repeat its last answer. */
+bool model_refuse_call(struct fixture *w);
 /* Allocates guaranteed containers, as nodes send their heartbeats between the calls of the master. */
 void model_allocate(struct fixture *w);
-/* Forgets asks and promotions. */
+/* Forgets asks, containers that the master hasn't got yet, and promotions. */
 void model_restart(struct fixture *w);
 /* Returns how many containers of a key it would grant. */
 int32_t model_asked(const struct fixture *w, int key);
+
+/* ---- lend-model-books.c ----------------------------------------------------------------------- */
+
+extern const char *const model_hosts[N_HOSTS];
+/* Reads what the books say of the keys. */
+void books_read_views(struct fixture *w);
+/* Reads it, and compares the figures with those of the model. */
+void books_check_figures(struct fixture *w);
+/* Restarts nmd. */
+void books_restart(struct fixture *w);
+/* Begins the next attempt of the application, on the same node or on another one. It has the containers of earlier
+ * attempts that live. The ResourceManager tells it of some with the registration, and of the others later. */
+void books_begin_attempt(struct fixture *w);
+/* Tells the books of further containers of earlier attempts. */
+void books_take_over(struct fixture *w);
+/* Forgets what the master asks for, because it registers. */
+void books_forget_asks(struct fixture *w);

@@ -137,7 +137,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
 	%D%/health-fixture.c %D%/http-fixture.c %D%/persistent-cgroups.c %D%/launch-fixture.c %D%/launcher-fixture.c \
-	%D%/lend-fixture.c %D%/lend-model.c %D%/localizer-fixture.c %D%/log-uploader-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c \
+	%D%/lend-fixture.c %D%/lend-model.c %D%/lend-model-books.c %D%/localizer-fixture.c %D%/log-uploader-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c \
 	%D%/policy-fixture.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c \
 	%D%/proxy-fixture.c %D%/lend-stage-fixture.c \
 	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
@@ -178,7 +178,7 @@ $(call fixture,launch-fixture,adopt launch launch-output)
 $(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-removal \
 	yarn-launcher-room yarn-logs-uploads yarn-retention)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-answers yarn-lend-grant yarn-lend-keys yarn-lend-observe yarn-lend-promote)
-$(call fixture,lend-model,yarn-lend-property)
+$(call fixture,lend-model lend-model-books,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
 	yarn-lend-attempts yarn-lend-stage-calls yarn-lend-stage-promotions yarn-lend-untouched yarn-lend-distribute yarn-lend-rooms)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
