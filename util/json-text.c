@@ -4,8 +4,8 @@
  * See json-text.h. json_dumps() and json_dumpf() of jansson (2.12 to 2.15.1) ignore whether the name of a member was
  * written. If the buffer can't grow for the name, or the stream fails, the text lacks the name, but the functions
  * succeed if the next piece can be written. json_dumpb() can't lose a name: it counts all bytes, and copies them to a
- * buffer that exists, as far as they fit. So a text that doesn't fit into the first buffer is written again, to a buffer
- * of its size. To write a text costs about as much as to measure it, and most texts fit.
+ * buffer that exists, as far as they fit. So a text that doesn't fit into the first buffer is written again, to a
+ * buffer of its size. To write a text costs about as much as to measure it, and most texts fit.
  */
 
 #include "util/json-text.h"

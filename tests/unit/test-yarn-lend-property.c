@@ -114,7 +114,7 @@ static size_t list_asks(struct fixture *w, int k, struct nm_lend_ask asks[3])
     return n;
 }
 
-/* The asks of a call may come in parts. A key may give up its place to another one, and get the place of a third one. */
+/* The asks of a call may come in parts. A key may give up its place to another one, and get that of a third one. */
 static void note_asks(struct fixture *w)
 {
     struct nm_lend_ask asks[3 * N_KEYS_MAX];
@@ -734,8 +734,8 @@ int main(int argc, char **argv)
         history(seed + i);
     printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "
            "%llu answers repeated, %llu restarts, %llu registrations; "
-           "%llu given up, %llu beyond a limit, %llu calls refused; %llu opportunistic of the master, %llu asks without "
-           "a place, %llu keys gave up their place, %llu attempts, %llu adopted\n",
+           "%llu given up, %llu beyond a limit, %llu calls refused; %llu opportunistic of the master, %llu asks "
+           "without a place, %llu keys gave up their place, %llu attempts, %llu adopted\n",
            (unsigned long long)n, (unsigned long long)totals.calls, (unsigned long long)totals.shown,
            (unsigned long long)totals.guaranteed, (unsigned long long)totals.released,
            (unsigned long long)totals.promoted, (unsigned long long)totals.lost, (unsigned long long)totals.repeated,
