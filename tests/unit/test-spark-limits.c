@@ -19,6 +19,7 @@
 
 #include "shuffle/share.h"
 #include "spark-client.h"
+#include "spark/receiver.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/macros.h"
@@ -182,6 +183,35 @@ static void test_collected_answers_have_a_limit_for_the_application(void **state
     }
     for (unsigned i = 0; i < N_CLIENTS; i++)
         nm_close(fds[i]);
+}
+
+static int open_bytes(struct nm_spark_cipher *c, struct nm_bytes wire, struct nm_writer *plain)
+{
+    (void)c;
+    nm_writer_put(plain, wire);
+    return 0;
+}
+
+static uint64_t pending_bytes(const struct nm_spark_cipher *c)
+{
+    (void)c;
+    return 100;
+}
+
+/* Encrypted bytes count, too: a piece of a block, and decrypted bytes that are no whole frame. */
+static void test_encrypted_bytes_are_counted(void **state)
+{
+    static const struct nm_spark_cipher_ops ops = {.open = open_bytes, .memory = pending_bytes};
+    struct nm_spark_cipher cipher = {&ops};
+    struct nm_spark_receiver r;
+
+    (void)state;
+    nm_spark_receiver_init(&r, &service, -EBADF, &fixture.application, 1);
+    assert_int_equal(nm_spark_receiver_memory(&r), 0);
+    r.end = 30;
+    assert_int_equal(nm_spark_receiver_encrypt(&r, &cipher), 0);
+    assert_true(nm_spark_receiver_memory(&r) >= 100 + 30);
+    nm_spark_receiver_done(&r);
 }
 
 /* ---- threads and hosts --------------------------------------------------------------------------------- */
@@ -388,6 +418,7 @@ int main(void)
         TEST(test_work_beyond_its_price_stays_within_the_share),
         TEST(test_open_streams_have_a_limit_for_the_application),
         TEST(test_collected_answers_have_a_limit_for_the_application),
+        TEST(test_encrypted_bytes_are_counted),
         TEST(test_an_application_has_a_part_of_the_threads),
         TEST(test_a_connection_without_an_application_is_closed),
         TEST(test_a_host_without_an_application_has_a_part_of_the_time),

@@ -80,6 +80,7 @@ without_authentication() {
     is 'nmctl status shows the service' "$(shown '"\(.program) \(.up) \(.port) \(.restarts) \(.applications)"')" \
         "nm-spark-shuffle true $port 1 1"
     check 'nmctl status shows the application' wait_until 30 shows_application || diag "$(shown .by_application)"
+    curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics-application"
     proceed_over_the_network plain
     check 'what an application was sent is an event' wait_until 20 has_total || diag "$(nmctl events --json | tail)"
     check 'nmctl status counts the blocks' wait_until 30 has_shown_blocks
@@ -87,6 +88,9 @@ without_authentication() {
     like 'the metrics have the restart' "$(grep "^nm_aux_service_restarts_total{service=\"$service\"}" "$dir/metrics")" ' 1$'
     is 'the metrics have the executors, the open streams and the slow readers' \
         "$(grep -cE "^nm_spark_shuffle_(executors|streams|slow_readers_total)\{service=\"$service\"\} [0-9]" "$dir/metrics")" 3
+    is 'the metrics have figures of applications' \
+        "$(grep -cE '^# TYPE nm_spark_shuffle_application_(sent_bytes_total|streams|stalled_readers|slow_readers_total) ' \
+            "$dir/metrics-application")" 4
     check 'the queries of services in the dashboard use existing metrics' \
         "$here/../integration/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" nm_aux_service
     need 'a job with push-based shuffle shuffles its data' begin push "$over_the_network" spark.shuffle.push.enabled=true \
