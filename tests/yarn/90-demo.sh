@@ -79,6 +79,27 @@ like 'the demo shows the times until the first and the last map were placed' \
     "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
 check 'the demo with --distributed leaves no file behind' test -z "$(ls -A "$dir/apart")"
 
+# The demo of lending fails if it doesn't show what it promises.
+promised() { python3 -B - "$packing_here/../demo" "$@" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import lending
+good = {"without": 0, "results": {"pi": (0, "Estimated value of Pi is 3.1"), "client": (0, "each word is counted")}, "lost": {1},
+        "promoted": {1}, "before": [10, 10.2, 9.9] * 20, "after": [10.3] * 60}
+good.update(eval(sys.argv[2]))
+print(" ".join(lending.shortcomings(**good)))
+END
+}
+is 'lending: nothing is reported if all is as promised' "$(promised '{}')" ''
+like 'lending: a container without lending is reported' "$(promised '{"without": 1}')" '^Without lending, 1 containers [^.]*\.$'
+like 'lending: a job that loses nothing is reported' "$(promised '{"lost": set()}')" '^No container was taken back for the service\.$'
+like 'lending: a missing promotion is reported' "$(promised '{"promoted": set()}')" '^No container was promoted\.$'
+like 'lending: a wrong result is reported' \
+    "$(promised '{"results": {"pi": (0, "no result"), "client": (0, "each word is counted")}}')" '^The job pi .* result: no result$'
+like 'lending: a slower service is reported' "$(promised '{"after": [10.7] * 60}')" 'latency has risen by 7\.0%\. At most 5% are promised'
+is 'lending: the noise of the latency is no failure' "$(promised '{"before": [10] * 20 + [10.5] * 40, "after": [11] * 60}')" ''
+like 'lending: missing latencies are reported' "$(promised '{"after": []}')" 'latency has risen by nan%'
+
 if [ -n "${NMD_TEST_LENDING:-}" ]; then
     (cd "$dir/tree" && TMPDIR=$dir/apart ./demo yarn --lend) >"$dir/out5" 2>"$dir/err5" </dev/null
     is 'the demo with --lend runs to its end' $? 0 || diag "$(tail -n 30 "$dir/err5" "$dir/out5")"
