@@ -55,6 +55,7 @@ libnm_agent_a_SOURCES += \
 	%D%/launch/output-read.c %D%/launch/output-read.h \
 	%D%/launch/output-times.c %D%/launch/output-times.h \
 	%D%/launch/record.c %D%/launch/record.h \
+	%D%/launch/accounts.c %D%/launch/spawner.c \
 	%D%/launch/shim.h %D%/launch/shim-confine.c %D%/launch/shim-spec.c
 libnm_agent_a_SOURCES += \
 	%D%/store/container-snapshot.c %D%/store/container-snapshot.h \

@@ -18,6 +18,7 @@ nm_shim_SOURCES = \
 	%D%/shim-output.c \
 	%D%/shim-session.c \
 	agent/launch/shim-spec.c \
+	%D%/shim-spawner.c \
 	%D%/shim-stdio.c \
 	util/become.c \
 	util/fault.c \

@@ -107,3 +107,8 @@ uint64_t nm_shim_output_lost(void);
 
 /* Runs the shim of a session: waits at the gate, runs the command, and exits. */
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec);
+
+/* ---- shim-spawner.c -------------------------------------------------------------------------- */
+
+/* Creates shims until nmd closes the connection. Returns the exit code. */
+int nm_shim_spawner(void);

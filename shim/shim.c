@@ -269,6 +269,8 @@ int main(int argc, char **argv)
 
     if (argc == 3 && nm_streq(argv[1], "--list-files"))
         return nm_shim_list(argv[2]);
+    if (argc == 3 && nm_streq(argv[1], NM_SPAWNER_ARG))
+        return nm_shim_spawner();
     set_up_self();
     r = read_spec(&text, &spec);
     if (r == 0 && spec.options.session.shim_pid > 0) {

@@ -199,16 +199,16 @@ static void fill_standard_descriptors(void)
 
 const struct nm_inherited nm_inherited_table[] = {
     {"signal dispositions", reset_dispositions, "default, except that SIGPIPE and SIGXFSZ are ignored",
-     "default, then their own; nm-shim: as nmd", "default"},
+     "default, then their own; nm-shim and nm-spawner: as nmd", "default"},
     {"signal mask", reset_mask, "empty, except the signals that its event loop reads",
-     "empty; nm-shim: all blocked", "empty"},
+     "empty; nm-shim and nm-spawner: all blocked", "empty"},
     {"interval timers", reset_timers, "off", "off, since fork clears them", "off"},
     {"CPU affinity", reset_affinity, "all CPUs of its cpuset", AS_NMD, "all CPUs of their cpuset"},
     {"NUMA policy", reset_numa, "default", AS_NMD, "default"},
     {"I/O class", reset_io_class, "none", AS_NMD, "none"},
     {"scheduling policy", reset_policy, "SCHED_OTHER, with the kernel's time slice", AS_NMD,
      "SCHED_OTHER, or SCHED_IDLE by their type"},
-    {"nice", reset_nice, "-10", "0; nm-shuffle without a CPU weight: 10", "0"},
+    {"nice", reset_nice, "-10", "0; nm-shuffle without a CPU weight: 10; nm-spawner: as nmd", "0"},
     {"OOM score", NULL, "as started", "their own", "by their type"},
     {"resource limits", NULL, "as started, open files raised to the hard limit",
      "as nmd; nm-localizer: its own limits of open files and memory",
@@ -241,12 +241,12 @@ const struct nm_inherited nm_inherited_table[] = {
     {"other descriptors", NULL, "as started; nmd uses those of LISTEN_FDS", "closed", "closed"},
     {"environment", NULL, "as started", "a fixed one", "the requested variables and those of the user"},
     {"parent-death signal", NULL, "as started",
-     "SIGKILL for nm-localizer, nm-shuffle and forks of nmd; none for nm-shim and the health script",
+     "SIGKILL for nm-localizer, nm-shuffle, nm-spawner and forks of nmd; none for nm-shim and the health script",
      "SIGKILL"},
     {"working directory", NULL, "as started", "/", "the requested one"},
     {"root directory, namespaces, seccomp filters", NULL, "as started", AS_NMD,
      "as nmd; confined commands have user, mount and IPC namespaces of their own"},
-    {"session", NULL, "as started", "one of their own", "one of their own"},
+    {"session", NULL, "as started", "one of their own; nm-spawner: as nmd", "one of their own"},
 };
 const size_t nm_inherited_rows = NM_ARRAY_SIZE(nm_inherited_table);
 

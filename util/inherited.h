@@ -3,9 +3,9 @@
 
 /*
  * Table of everything that a process keeps across fork and exec, with its value in nmd, in nmd's helpers (nm-shim,
- * nm-localizer, nm-shuffle, health script, fetch commands) and in commands. nmd resets each attribute at its start, so
- * that helpers and commands don't depend on nmd's parent. Helpers and commands undo the changes that nmd makes for
- * itself.
+ * nm-spawner, nm-localizer, nm-shuffle, health script, fetch commands) and in commands. nmd resets each attribute at
+ * its start, so that helpers and commands don't depend on nmd's parent. Helpers and commands undo the changes that nmd
+ * makes for itself.
  */
 
 #include <spawn.h>

@@ -35,7 +35,73 @@ void nm_output_drain_open(struct nm_output_drain *w, pid_t pid, const char *log_
 void nm_output_drain_write(struct nm_output_drain *w, uint64_t max_bytes);
 void nm_output_drain_close(struct nm_output_drain *w);
 
+/* ---- accounts.c ------------------------------------------------------------------------------ */
+
+#define NM_ACCOUNTS_MAX 64         /* number of users whose accounts are kept */
+#define NM_ACCOUNTS_GROUPS_MAX 256 /* an account with more groups is not kept */
+#define NM_ACCOUNTS_N_FILES 3
+
+/* One of the files of the local accounts, as far as a change shows; all zero if the file is missing. */
+struct nm_accounts_file {
+    uint64_t inode;
+    int64_t size, seconds, nanoseconds;
+};
+
+/* The time at which a look-up began, and the files at that time. */
+struct nm_accounts_stamp {
+    uint64_t begun_usec;
+    struct nm_accounts_file file[NM_ACCOUNTS_N_FILES];
+};
+
+struct nm_accounts_entry {
+    char *user; /* as in the command; NULL: the entry is free */
+    uid_t uid;
+    gid_t gid;
+    struct nm_shim_account account;
+    struct nm_accounts_stamp stamp;
+};
+
+struct nm_accounts {
+    struct nm_accounts_entry entries[NM_ACCOUNTS_MAX];
+};
+
+struct nm_accounts_stamp nm_accounts_stamp(void);
+/* Returns the account of the command's user, valid until the next nm_accounts_put(), or NULL if the account has to be
+ * looked up. */
+const struct nm_shim_account *nm_accounts_find(const struct nm_accounts *a, const struct nm_command *c,
+                                               const struct nm_accounts_stamp *now);
+/* Keeps a copy of the account in a shim's spec. user: the command's user. stamp: made before the look-up. */
+void nm_accounts_put(struct nm_accounts *a, const char *user, const struct nm_shim_spec *spec,
+                     const struct nm_accounts_stamp *stamp);
+void nm_accounts_done(struct nm_accounts *a);
+
+/* ---- spawner.c ------------------------------------------------------------------------------- */
+
+struct nm_spawner {
+    struct nm_accounts accounts;
+    int socket;          /* negative: there is no process */
+    pid_t pid;           /* 0: there is no process */
+    unsigned n_failures; /* since the last success */
+};
+
+enum {
+    NM_SPAWNER_E_NO_SHIM = 1, /* there is no shim: the caller forks it */
+};
+
+/* Creates a shim as a child of this process. fds: n_fds descriptors in the order of shim.h. Returns 0 and the pid, or
+ * NM_SPAWNER_E_NO_SHIM. */
+int nm_spawner_spawn(struct nm_spawner *s, int shim_fd, const struct nm_spawn_request *q, const int *fds, size_t n_fds,
+                     pid_t *ret);
+
 /* ---- launch.c and launch-spawn.c ------------------------------------------------------------- */
+
+/* A look-up of an account by the child that becomes the shim. */
+struct nm_launch_lookup {
+    struct nm_spawner *spawner; /* keeps the account */
+    char *user;                 /* owned */
+    int spec_fd;                /* owned: the shim's spec, which has the account; negative: there is no look-up */
+    struct nm_accounts_stamp stamp;
+};
 
 /* The progress of a shim, as far as nmd knows it. A shim only goes forward, and may skip values. */
 enum nm_shim_progress {
@@ -61,6 +127,7 @@ struct nm_launch {
     enum nm_shim_progress progress;
     struct nm_launch_record record; /* newest known record of the shim */
     struct nm_output_drain output_drain;
+    struct nm_launch_lookup lookup;
     sd_event_source *pid_source, *socket_source, *inotify_source, *defer_source;
 };
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starts a shim. All files that the shim uses are passed as descriptors with fixed numbers (shim.h). The shim has no
+ * Starts a shim: with the spawner (spawner.c) if the account of the command's user is known, and otherwise with a fork
+ * of nmd, which looks the account up. The shim is a child of nmd and has the same descriptors in both cases.
+ *
+ * All files that the shim uses are passed as descriptors with fixed numbers (shim.h). The shim has no
  * environment. It starts in a new session with all signals blocked, so that a terminal can never send it a signal.
  *
  * If the container's cgroup exists already, clone3() creates the shim in this cgroup. To move an existing process there
  * takes 8 to 15 ms, because the kernel waits for an RCU grace period. If the cgroup does not exist or clone3() is not
  * possible, the shim is forked, and the code that creates the cgroup moves the shim.
  *
- * nmd does not wait for the exec of the shim (as vfork() would), for two reasons. nmd can set limits and write the
- * journal meanwhile. And after the exec, nmd may not get a CPU until the shim sleeps. The child's pid, cgroup and start
- * time don't change at the exec. Because nmd has only one thread, the child is a complete copy of nmd and may do slow
- * work: it queries the name services.
+ * nmd does not wait for the exec of the shim (as vfork() would), for three reasons. The cgroup may be frozen. nmd can
+ * set limits and write the journal meanwhile. And after the exec, nmd may not get a CPU until the shim sleeps. The
+ * child's pid, cgroup and start time don't change at the exec. Because nmd has only one thread, the child is a complete
+ * copy of nmd and may do slow work: it queries the name services.
  *
  * nmd keeps the shim's program open. While nmd is running, a package upgrade may replace the file with a version that
  * reads a different spec.
@@ -41,10 +44,10 @@
 /* The descriptors for the shim. lift() has moved each to a number above the fixed numbers of shim.h. So dup2() in
  * arrange() does not overwrite a descriptor that arrange() has not duplicated yet. */
 struct handover {
-    int dir, logs, socket, input; /* `input` may be missing */
+    int dir, logs, socket, input, spec; /* `input` and `spec` may be missing; a fork of nmd makes a missing spec */
 };
 
-#define HANDOVER_NULL {-EBADF, -EBADF, -EBADF, -EBADF}
+#define HANDOVER_NULL {-EBADF, -EBADF, -EBADF, -EBADF, -EBADF}
 
 static void handover_done(struct handover *h)
 {
@@ -52,6 +55,7 @@ static void handover_done(struct handover *h)
     h->logs = nm_close(h->logs);
     h->socket = nm_close(h->socket);
     h->input = nm_close(h->input);
+    h->spec = nm_close(h->spec);
 }
 
 /* Duplicates fd to a number above `floor`, closes fd and returns the new number. */
@@ -118,7 +122,8 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
  * connection or a lock of nmd open. */
 static void close_others(const struct handover *h, int shim)
 {
-    const int keep[] = {h->dir, h->logs, h->socket, h->input >= 0 ? h->input : h->socket, shim};
+    const int input = NM_MAX(h->input, h->socket), spec = NM_MAX(h->spec, input);
+    const int keep[] = {h->dir, h->logs, h->socket, input, spec, shim};
     int from = STDERR_FILENO + 1;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(keep); from = keep[i++] + 1)
@@ -203,9 +208,14 @@ static struct nm_shim_account find_account(const struct nm_command *c)
 
 /* ---- starting the shim ----------------------------------------------------------------------- */
 
-static int make_spec(const struct nm_launch_params *p, const struct nm_shim_session *session)
+static int make_spec_file(int floor)
 {
-    const struct nm_shim_account account = find_account(p->command);
+    return lift(RET_NERRNO(memfd_create("nm-shim-spec", MFD_CLOEXEC)), floor);
+}
+
+static int write_spec(const struct nm_launch_params *p, const struct nm_shim_session *session,
+                      const struct nm_shim_account *account, int fd)
+{
     const struct nm_shim_options options = {
         .oom_score_adj = p->oom_score_adj,
         .output_max_bytes = p->output_max_bytes,
@@ -218,17 +228,20 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
         .session = session ? *session : (struct nm_shim_session){0},
     };
     _cleanup_free_ char *text = NULL;
-    _cleanup_close_ int fd = -EBADF;
     size_t size;
-    int r = nm_shim_spec_print(p->command, &account, &options, &text, &size);
+    int r = nm_shim_spec_print(p->command, account, &options, &text, &size);
 
-    if (r < 0)
-        return r;
-    fd = lift(RET_NERRNO(memfd_create("nm-shim-spec", MFD_CLOEXEC)), NM_SHIM_FD_END);
-    if (fd < 0)
-        return fd;
-    r = nm_write_all(fd, text, size);
-    return r < 0 ? r : STEAL_FD(fd);
+    return r < 0 ? r : nm_write_all(fd, text, size);
+}
+
+/* Runs in the child. */
+static int make_spec(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h)
+{
+    const struct nm_shim_account account = find_account(p->command);
+    const int fd = h->spec >= 0 ? h->spec : make_spec_file(NM_SHIM_FD_END);
+    const int r = fd < 0 ? fd : write_spec(p, session, &account, fd);
+
+    return r < 0 ? r : fd;
 }
 
 /* Duplicates the descriptors for the shim to the fixed numbers of shim.h. */
@@ -252,7 +265,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
 {
     /* the container's id is only shown in process lists; the shim does not evaluate it */
     char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), shim, r;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), last = NM_MAX(h->socket, h->input), shim, r;
     sigset_t all;
 
     (void)sigfillset(&all);
@@ -262,11 +275,11 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (null < 0 || dup2(null, fd) < 0)
             return -errno;
-    shim = fcntl(p->shim_fd, F_DUPFD_CLOEXEC, NM_MAX(h->socket, h->input) + 1);
+    shim = fcntl(p->shim_fd, F_DUPFD_CLOEXEC, NM_MAX(last, h->spec) + 1);
     if (shim < 0)
         return -errno;
     close_others(h, shim);
-    r = make_spec(p, session);
+    r = make_spec(p, session, h);
     if (r < 0)
         return r;
     r = arrange(h, r);
@@ -305,22 +318,56 @@ static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
     return pid < 0 ? fork() : (pid_t)pid;
 }
 
-static int spawn(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
-                 struct nm_launch *l)
+static int fork_shim(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
+                     struct nm_launch *l)
 {
     pid_t pid;
 
     assert(h->dir >= 0 && h->logs > h->dir && h->socket > h->logs);
-    if (p->shim_fd < 0)
-        return p->shim_fd;
     pid = fork_into(p->cgroup_fd, &l->started_in_cgroup);
     if (pid < 0)
         return -errno;
     if (pid == 0)
         send_failure(h, become_shim(p, session, h));
-    NM_FAULT("shim-forked");
     l->pid = pid;
     return 0;
+}
+
+/* Returns 0, -errno, or NM_SPAWNER_E_NO_SHIM. */
+static int ask_spawner(const struct nm_launch_params *p, const struct nm_shim_account *account,
+                       const struct handover *h, struct nm_launch *l)
+{
+    _cleanup_close_ int spec = make_spec_file(NM_SHIM_FD_END);
+    struct nm_spawn_request q = {.has_input = h->input >= 0, .has_cgroup = p->cgroup_fd >= 0};
+    int fds[NM_SPAWN_FDS_MAX] = {h->socket, spec, h->dir, h->logs}, r;
+    size_t n = NM_SPAWN_FDS_MIN;
+
+    if (spec < 0)
+        return spec;
+    r = write_spec(p, NULL, account, spec);
+    if (r < 0)
+        return r;
+    if (q.has_input)
+        fds[n++] = h->input;
+    if (q.has_cgroup)
+        fds[n++] = p->cgroup_fd;
+    (void)snprintf(q.id, sizeof q.id, "%s", p->container_id);
+    r = nm_spawner_spawn(p->spawner, p->shim_fd, &q, fds, n, &l->pid);
+    l->started_in_cgroup = r == 0 && q.has_cgroup;
+    return r;
+}
+
+/* Notes that the child of this launch looks the account up. Without memory or a descriptor the next launch will look it
+ * up, too. */
+static void begin_lookup(const struct nm_launch_params *p, const struct nm_accounts_stamp *stamp, struct handover *h,
+                         struct nm_launch *l)
+{
+    l->lookup.user = strdup(p->command->user);
+    if (!l->lookup.user)
+        return;
+    h->spec = make_spec_file(NM_MAX(h->socket, h->input));
+    l->lookup.spawner = p->spawner;
+    l->lookup.stamp = *stamp;
 }
 
 /* Gets the shim's pidfd and start time. The shim is a child of nmd and was not reaped, so its pid can't be reused
@@ -335,13 +382,11 @@ static int identify(struct nm_launch *l)
     return nm_launch_read_start_ticks(l->pid, &l->start_ticks);
 }
 
-static int start(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
-                 struct nm_launch *l)
+static int watch(struct nm_launch *l)
 {
-    int r = spawn(p, session, h, l);
+    int r;
 
-    if (r < 0)
-        return r;
+    NM_FAULT("shim-forked");
     r = identify(l);
     if (r < 0) {
         /* without a pidfd (too many open files), kill the shim: its gate is closed, so the command has not run */
@@ -352,6 +397,40 @@ static int start(const struct nm_launch_params *p, const struct nm_shim_session 
         return r;
     }
     return nm_launch_watch(l);
+}
+
+/* Discards the failure that a shim has sent before the spawner failed as well. */
+static void discard_messages(const struct nm_launch *l)
+{
+    char text[NM_LAUNCH_RECORD_SIZE];
+
+    while (recv(l->socket, text, sizeof text, MSG_DONTWAIT) > 0)
+        ;
+}
+
+static int spawn(const struct nm_launch_params *p, struct handover *h, struct nm_launch *l)
+{
+    const struct nm_shim_account *account = NULL;
+    struct nm_accounts_stamp stamp;
+    int r = NM_SPAWNER_E_NO_SHIM;
+
+    if (p->shim_fd < 0)
+        return p->shim_fd;
+    if (p->spawner) {
+        stamp = nm_accounts_stamp();
+        account = nm_accounts_find(&p->spawner->accounts, p->command, &stamp);
+    }
+    if (account) {
+        r = ask_spawner(p, account, h, l);
+        if (r != NM_SPAWNER_E_NO_SHIM)
+            return r;
+        discard_messages(l);
+    } else if (p->spawner) {
+        begin_lookup(p, &stamp, h, l);
+    }
+    r = fork_shim(p, NULL, h, l);
+    l->lookup.spec_fd = STEAL_FD(h->spec);
+    return r;
 }
 
 int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata,
@@ -368,7 +447,10 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
     r = prepare(p, l, &h);
     if (r < 0)
         return r;
-    r = start(p, NULL, &h, l);
+    r = spawn(p, &h, l);
+    if (r < 0)
+        return r;
+    r = watch(l);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);
@@ -397,7 +479,9 @@ int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim
         return h.logs;
     r = make_sockets(l, &h);
     if (r >= 0)
-        r = start(p, session, &h, l);
+        r = p->shim_fd < 0 ? p->shim_fd : fork_shim(p, session, &h, l);
+    if (r >= 0)
+        r = watch(l);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);

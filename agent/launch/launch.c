@@ -27,6 +27,7 @@
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "agent/launch/launch-internal.h"
@@ -39,6 +40,7 @@
 /* Number of free descriptors that a launch requires. nmd uses about eight descriptors for a running container, and a
  * few more while the container starts. */
 #define RESERVE 32
+#define LOOKUP_SPEC_MAX (64 << 10)
 
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
 {
@@ -68,10 +70,30 @@ void nm_launch_advance(struct nm_launch *l, enum nm_shim_progress to)
     l->progress = to;
 }
 
+/* Keeps the account that the shim's process has looked up. A spec with a long command is not read for it. */
+static void keep_account(struct nm_launch *l)
+{
+    _cleanup_free_ char *text = NULL;
+    struct nm_shim_spec spec;
+    struct stat st;
+
+    if (l->lookup.spec_fd < 0)
+        return;
+    if (fstat(l->lookup.spec_fd, &st) == 0 && st.st_size > 0 && st.st_size <= LOOKUP_SPEC_MAX)
+        text = malloc((size_t)st.st_size);
+    if (text && pread(l->lookup.spec_fd, text, (size_t)st.st_size, 0) == st.st_size &&
+        nm_shim_spec_parse(text, (size_t)st.st_size, &spec) == 0) {
+        nm_accounts_put(&l->lookup.spawner->accounts, l->lookup.user, &spec, &l->lookup.stamp);
+        nm_shim_spec_done(&spec);
+    }
+    l->lookup.spec_fd = nm_close(l->lookup.spec_fd);
+}
+
 static void report_started(struct nm_launch *l)
 {
     if (l->progress >= NM_SHIM_REPORTED_START)
         return;
+    keep_account(l);
     nm_launch_advance(l, NM_SHIM_REPORTED_START);
     l->inotify_source = sd_event_source_disable_unref(l->inotify_source);
     l->cb(l, NM_LAUNCH_STARTED, &l->record, l->userdata);
@@ -272,7 +294,7 @@ int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t c
     assert(container_dir && event && cb);
     if (!l)
         return -ENOMEM;
-    l->pidfd = l->socket = -EBADF;
+    l->pidfd = l->socket = l->lookup.spec_fd = -EBADF;
     l->output_drain = NM_OUTPUT_DRAIN_NONE;
     l->event = sd_event_ref(event);
     l->cb = cb;
@@ -358,19 +380,21 @@ int nm_launch_drop_at(int dir_fd)
     return unlinkat(dir_fd, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Returns whether the numbers after fd are free, which is usual: the kernel returns the lowest free number. */
-static bool next_are_free(int fd)
+/* Returns whether the reserve is among the first numbers from fd on, which is usual: the kernel returns the lowest free
+ * number. */
+static bool are_free(int fd, uint64_t limit)
 {
-    struct pollfd next[RESERVE - 1];
-    size_t n = 0;
+    struct pollfd next[3 * RESERVE];
+    const size_t most = (size_t)NM_MIN((uint64_t)NM_ARRAY_SIZE(next), limit - (uint64_t)fd - 1);
+    size_t n = 1; /* fd is closed again */
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(next); i++)
+    for (size_t i = 0; i < most; i++)
         next[i] = (struct pollfd){.fd = fd + 1 + (int)i};
-    if (poll(next, NM_ARRAY_SIZE(next), 0) < 0)
+    if (poll(next, most, 0) < 0)
         return false;
-    for (size_t i = 0; i < NM_ARRAY_SIZE(next); i++)
+    for (size_t i = 0; i < most; i++)
         n += (next[i].revents & POLLNVAL) != 0;
-    return n == NM_ARRAY_SIZE(next);
+    return n >= RESERVE;
 }
 
 /* Tries to use the whole reserve. */
@@ -396,7 +420,7 @@ bool nm_launch_has_descriptors(uint64_t *ret_limit)
     *ret_limit = rl.rlim_cur;
     if (fd < 0)
         return false;
-    return ((uint64_t)fd + RESERVE <= rl.rlim_cur && next_are_free(fd)) || can_duplicate(fd);
+    return ((uint64_t)fd < rl.rlim_cur && are_free(fd, rl.rlim_cur)) || can_duplicate(fd);
 }
 
 int nm_launch_open_gate(struct nm_launch *l)
@@ -451,6 +475,8 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     (void)nm_close(l->pidfd);
     (void)nm_close(l->socket);
     nm_output_drain_close(&l->output_drain);
+    (void)nm_close(l->lookup.spec_fd);
+    free(l->lookup.user);
     sd_event_unref(l->event);
     free(l->dir);
     free(l);

@@ -26,7 +26,17 @@ bool nm_launch_gate_was_open(const char *container_dir);
 /* Removes the files of a shim that has ended, before a new shim uses the directory. Returns 0 or -errno. */
 int nm_launch_drop(const char *container_dir);
 
+/* Creates shims as children of nmd with a small process, because a fork of nmd takes longer, and keeps accounts that
+ * were looked up before. */
+struct nm_spawner;
+struct nm_spawner *nm_spawner_new(void); /* NULL: out of memory */
+/* Ends the process. Launches that used the spawner may only be freed afterwards. */
+struct nm_spawner *nm_spawner_free(struct nm_spawner *s);
+/* Returns 0 if the process does not exist: it is started when it is needed. */
+pid_t nm_spawner_pid(const struct nm_spawner *s);
+
 struct nm_launch_params {
+    struct nm_spawner *spawner; /* must outlive the launch; NULL: nmd forks the shim */
     int shim_fd;               /* the shim's program, open (O_PATH); negative: the error of opening it */
     const char *container_dir; /* made (0700) if missing */
     const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; for its contents see output.h */
@@ -65,8 +75,8 @@ typedef void (*nm_launch_cb_t)(struct nm_launch *l, enum nm_launch_phase phase, 
 /* Returns whether enough descriptors are free for another launch. A reserve remains, so that nmd can still pause and
  * kill running containers. *ret_limit: nmd's limit of descriptors. */
 bool nm_launch_has_descriptors(uint64_t *ret_limit);
-/* Forks the shim, which waits at its gate. Errors such as an invalid user are not detected here: the shim reports them
- * after its gate has opened. */
+/* Creates the shim, which waits at its gate. Errors such as an invalid user are not detected here: the shim reports
+ * them after its gate has opened. */
 int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /*
  * Starts a session (shim-session.c): another command in a running container, for the client connected to `client_fd`.

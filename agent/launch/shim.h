@@ -4,7 +4,8 @@
 /*
  * The protocol between nmd and its shim, and the code that both use. nmd starts the shim with these descriptors only.
  * The shim gets no environment, no paths, and no arguments that it evaluates, so it has no such input to check. (A user
- * may call the program with two arguments; then it isn't a shim, but lists files: shim/shim-list.c.)
+ * may call the program with two arguments; then it isn't a shim, but lists files, shim/shim-list.c. nmd itself starts
+ * the spawner with two arguments: see the end of this file.)
  *
  *   NM_SHIM_FD_SOCKET  a SOCK_SEQPACKET pair: nmd sends one byte to open the gate, the shim
  *                      sends records
@@ -34,6 +35,7 @@
 
 #include "agent/command.h"
 #include "agent/launch/record.h"
+#include "agent/types.h"
 #include "util/error.h"
 
 #define NM_SHIM_NAME "nm-shim"
@@ -120,3 +122,35 @@ int nm_shim_confine(int channel, bool private_ipc);
 /* Writes the uid and gid maps of the child's user namespace. Returns 0, or -EPIPE if the child has exited. The child
  * reports other errors. */
 int nm_shim_confine_child(int channel, pid_t pid);
+
+/*
+ * ---- the spawner -----------------------------------------------------------------------------
+ *
+ * The spawner (shim/shim-spawner.c) creates shims for nmd. It is the same program, started once with the arguments
+ * NM_SPAWNER_ARG and "1", with these descriptors and no others:
+ *
+ *   NM_SPAWNER_FD_SOCKET   a SOCK_SEQPACKET pair. A request is one message with a struct nm_spawn_request and the new
+ *                          shim's descriptors. The answer is an int32_t: the shim's pid, or -errno if there is no shim.
+ *   NM_SPAWNER_FD_PROGRAM  the shim's program
+ *
+ * The kernel gives received descriptors the lowest free numbers, in their order. The spawner keeps the numbers from
+ * NM_SHIM_FD_SOCKET on free, so the descriptors of a request get the numbers that the shim needs. Their order is that
+ * of the numbers: socket, spec, directory, logs, then the connection of the input and the directory of the cgroup, as
+ * far as the request has them.
+ */
+
+#define NM_SPAWNER_NAME "nm-spawner"
+#define NM_SPAWNER_ARG "--spawner"
+
+enum {
+    NM_SPAWNER_FD_SOCKET = 16, /* above all numbers of a request's descriptors */
+    NM_SPAWNER_FD_PROGRAM,
+    NM_SPAWNER_FD_END,
+};
+#define NM_SPAWN_FDS_MIN 4
+#define NM_SPAWN_FDS_MAX 6
+
+struct nm_spawn_request {
+    bool has_input, has_cgroup; /* without a cgroup, the shim is created in nmd's cgroup, and nmd moves it later */
+    char id[NM_ID_SIZE]; /* the container's id, which is only shown in process lists */
+};

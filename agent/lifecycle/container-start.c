@@ -36,7 +36,8 @@ struct nm_starts *nm_starts_new(const char *shim_path)
     s->shim_fd = -EBADF;
     s->confinement = nm_launch_probe_confinement();
     s->shim_path = strdup(shim_path);
-    return s->shim_path ? s : nm_starts_free(s);
+    s->spawner = nm_spawner_new();
+    return s->shim_path && s->spawner ? s : nm_starts_free(s);
 }
 
 struct nm_starts *nm_starts_free(struct nm_starts *s)
@@ -45,6 +46,7 @@ struct nm_starts *nm_starts_free(struct nm_starts *s)
         return NULL;
     sd_event_source_disable_unref(s->source);
     (void)nm_close(s->shim_fd);
+    nm_spawner_free(s->spawner);
     free(s->shim_path);
     free(s);
     return NULL;
@@ -157,6 +159,7 @@ static int start_shim(struct nm_live_container *l)
     char dir[NM_DIR_SIZE], logs[PATH_MAX];
     int r;
     struct nm_launch_params p = {
+        .spawner = m->starts->spawner,
         .shim_fd = nm_start_open_shim(m),
         .container_dir = dir,
         .log_dir = logs,

@@ -17,6 +17,7 @@ struct nm_starts {
     sd_event_source *source;
     char *shim_path;
     int shim_fd;     /* negative: -errno of the failed open */
+    struct nm_spawner *spawner;
     int confinement; /* 0: nmd can create namespaces for containers; otherwise -errno */
 };
 

@@ -107,8 +107,11 @@ is "a container that ended while nmd was stopped has its exit code" "$(field_of 
 check "a container that was queued when nmd was stopped runs after the restart" wait_until 10 in_state waits RUNNING
 
 # ---- a start of a container that was interrupted after the fork ----
-# In a frozen slice, a shim is frozen immediately after the fork. It is then still a copy of nmd with all of nmd's sockets.
+# In a frozen slice, a shim is frozen immediately after the fork. It is then still a copy of nmd with all of nmd's sockets. nmd forks
+# the shim of a user whose account it does not know, and it looks accounts up again after a change of /etc/group.
+forget_accounts() { chmod --reference=/etc/group /etc/group; }
 nmctl kill --now --wait waits >/dev/null
+forget_accounts
 echo 1 >"$(slice_dir)/cgroup.freeze"
 submit caught -m 100M -c 0.1 -- sleep 300
 copies() {
@@ -128,6 +131,7 @@ wait_until 10 in_state caught RUNNING
 submit likeness -m 50M -c 0.1 -- sh -c "exec 3<'$dir/state/lock'; exec '$dir/bin/nmd' 300"
 check "a program with the name nmd has nmd's lock file open" wait_until 10 bash -c "pgrep -f '$dir/bin/nmd 300'"
 nmctl kill --now --wait caught >/dev/null
+forget_accounts
 echo 1 >"$(slice_dir)/cgroup.freeze"
 submit caught -m 100M -c 0.1 -- sleep 300
 check "the slice has a frozen copy of nmd beside this program" wait_until 10 has_copy
@@ -142,6 +146,22 @@ echo 0 >"$(slice_dir)/cgroup.freeze"
 check "the container whose start was interrupted starts" wait_until 20 in_state caught RUNNING
 is "the container whose start was interrupted starts only once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
 is "the program with the name nmd is not killed" "$(field_of likeness .state)" RUNNING
+# nmd knows the account now, so the spawner creates the next shim. A frozen copy of the spawner has no descriptor of nmd.
+nmctl kill --now --wait caught >/dev/null
+submit caught -m 100M -c 0.1 -- sleep 300
+wait_until 10 in_state caught RUNNING
+nmctl kill --now --wait caught >/dev/null
+echo 1 >"$(slice_dir)/cgroup.freeze"
+submit caught -m 100M -c 0.1 -- sleep 300
+has_spawned() { grep -qs . "$(slice_dir)"/*-"$(field_of caught .id)".scope/cgroup.procs && ! has_copy; }
+check "the slice has a frozen shim that is no copy of nmd" wait_until 10 has_spawned
+check "nmd answers while the shim is frozen" nmctl status
+nmd_kill
+nmd_start
+check "nmd can start again although a frozen shim has not executed its program" nmctl status
+echo 0 >"$(slice_dir)/cgroup.freeze"
+check "the container whose shim was frozen starts" wait_until 20 in_state caught RUNNING
+is "the container whose shim was frozen starts only once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
 # The next nmd may run from another file, or may have another slice or state directory.
 shim=$(dirname "$NMD")/nm-shim
 cp "$NMD" "$dir/bin/nmd-2"
@@ -149,6 +169,7 @@ first_nmd=$NMD
 nmctl kill --now --wait caught >/dev/null
 for change in "another program file" "another slice|--slice|other$slice" "another state directory|--state-dir|$dir/state-2"; do
     IFS='|' read -ra words <<<"$change"
+    forget_accounts
     echo 1 >"$(slice_dir)/cgroup.freeze"
     submit caught -m 100M -c 0.1 -- sleep 300
     check "the slice has another frozen copy of nmd" wait_until 10 has_copy

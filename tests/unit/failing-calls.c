@@ -81,6 +81,7 @@ WRAP_INT(setgroups, (size_t n, const gid_t *groups), n, groups)
 WRAP_INT(setns, (int fd, int kind), fd, kind)
 WRAP_INT(setresgid, (gid_t r, gid_t e, gid_t s), r, e, s)
 WRAP_INT(setresuid, (uid_t r, uid_t e, uid_t s), r, e, s)
+WRAP_INT(setsockopt, (int fd, int level, int name, const void *value, socklen_t size), fd, level, name, value, size)
 WRAP_INT(signalfd, (int fd, const sigset_t *mask, int flags), fd, mask, flags)
 WRAP_INT(socketpair, (int domain, int type, int protocol, int pair[2]), domain, type, protocol, pair)
 WRAP_INT(unlinkat, (int dir_fd, const char *name, int flags), dir_fd, name, flags)
@@ -94,6 +95,7 @@ WRAP_SIZE(pwrite, (int fd, const void *data, size_t size, off_t at), fd, data, s
 WRAP_SIZE(read, (int fd, void *data, size_t size), fd, data, size)
 WRAP_SIZE(recv, (int fd, void *data, size_t size, int flags), fd, data, size, flags)
 WRAP_SIZE(send, (int fd, const void *data, size_t size, int flags), fd, data, size, flags)
+WRAP_SIZE(sendmsg, (int fd, const struct msghdr *message, int flags), fd, message, flags)
 WRAP_SIZE(write, (int fd, const void *data, size_t size), fd, data, size)
 
 /* Wraps variadic calls, whose arguments are not larger than a machine word. The wrappers take only as many arguments as

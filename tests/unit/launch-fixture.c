@@ -46,6 +46,7 @@ int tear_down(void **state)
     struct fixture *w = *state;
 
     nm_launch_free(w->launch);
+    nm_spawner_free(w->spawner);
     sd_event_unref(w->event);
     if (*w->cgroup) {
         char path[192];
@@ -84,6 +85,7 @@ int launch(struct fixture *w)
 {
     _cleanup_close_ int shim = open_shim(w);
     const struct nm_launch_params p = {
+        .spawner = w->spawner,
         .shim_fd = shim,
         .cgroup_fd = w->cgroup_fd,
         .container_dir = w->dir,

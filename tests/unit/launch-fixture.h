@@ -22,6 +22,7 @@ struct fixture {
     int cgroup_fd; /* cgroup in which the shim is started, or -EBADF */
     sd_event *event;
     struct nm_launch *launch;
+    struct nm_spawner *spawner; /* NULL: shims are forked; tear_down() frees it */
     struct nm_command command;
     char *argv[16], *env[16];
     const char *shim, *id; /* NULL: the shim that was just built, and a default id */

@@ -15,7 +15,7 @@ policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %
 	%D%/test-policy-stall %D%/test-policy-surge %D%/test-policy-time %D%/test-policy-victims
 agent_tests = %D%/test-acts %D%/test-admin-script %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
 	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures \
-	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir \
+	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-launch-spawner %D%/test-limits %D%/test-log-dir \
 	%D%/test-long-history %D%/test-manager %D%/test-manager-memory %D%/test-manager-settings \
 	%D%/test-output-failures %D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps \
 	%D%/test-recorder %D%/test-recovery %D%/test-rerun %D%/test-room-record %D%/test-run-phase %D%/test-session-failures \
@@ -174,7 +174,7 @@ $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
 $(call fixture,health-fixture,admin-script health)
 $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs local-server local-start-memory \
 	local-pages local-streams local-web openapi)
-$(call fixture,launch-fixture,adopt launch launch-output)
+$(call fixture,launch-fixture,adopt launch launch-output launch-spawner)
 $(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-removal \
 	yarn-launcher-room yarn-logs-uploads yarn-retention)
 $(call fixture,lend-fixture,yarn-lend yarn-lend-answers yarn-lend-grant yarn-lend-keys yarn-lend-observe yarn-lend-promote)
@@ -228,8 +228,8 @@ fail_files_wraps = access mkdir mkdirat fstat fstatat chmod fchmod fchmodat fcho
 	fstatvfs pread write fdopendir opendir fcntl pipe2 fork pidfd_open dup2 dup3 chdir open_memstream fclose \
 	fstat64 fstatat64 fstatvfs64 pread64 fcntl64 open64 openat64
 failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsync ftruncate getresuid getrlimit \
-	ioctl linkat memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send setgroups setns \
-	setresgid setresuid setsid signalfd socketpair syscall unlinkat unshare wait4 waitpid write
+	ioctl linkat memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send sendmsg setgroups setns \
+	setresgid setresuid setsid setsockopt signalfd socketpair syscall unlinkat unshare wait4 waitpid write
 persistent_cgroups_wraps = nm_cgroup_backend_new
 # The tests put the clock forward instead of waiting for deadlines of a minute. They test root's service manager and a user's.
 systemd_fixture_wraps = clock_gettime geteuid sd_booted

@@ -43,7 +43,8 @@ static void assert_launch_is_consistent(struct fixture *w, int r)
         assert_end_is_consistent(w, "out\n");
     }
     free_launch(w);
-    no_child_is_left(w);
+    if (!w->spawner)
+        no_child_is_left(w);
 }
 
 /* Launches the usual shim. Returns whether a call has failed. */
@@ -73,6 +74,41 @@ static void test_a_launch_with_a_failing_call_runs_no_command_or_reports_its_end
     for (size_t i = 0; i < NM_ARRAY_SIZE(failures); i++)
         for (unsigned n = 1; launch_with(*state, &failures[i], n) || n < 3; n++)
             ;
+}
+
+/* Launches the usual shim with a new spawner, whose process does not exist yet, or exists. The account is known.
+ * Returns whether a call has failed. */
+static bool spawn_with(struct fixture *w, const struct failure *f, unsigned n, bool exists)
+{
+    bool failed;
+
+    w->spawner = nm_spawner_new();
+    assert_non_null(w->spawner);
+    for (int i = 0; i <= exists; i++)
+        assert_false(launch_with(w, &(struct failure){0, "none", 0}, 1));
+    assert_int_equal(nm_spawner_pid(w->spawner) > 0, exists);
+    failed = launch_with(w, f, n);
+    w->spawner = nm_spawner_free(w->spawner);
+    no_child_is_left(w);
+    return failed;
+}
+
+/* nmd forks the shim itself if the spawner fails. */
+static void test_a_launch_with_a_failing_spawner_runs_no_command_or_reports_its_end(void **state)
+{
+    static const struct failure failures[] = {
+        {0, "socketpair", EMFILE}, {0, "setsockopt", ENOMEM}, {0, "fork", EAGAIN},      {0, "sendmsg", EPIPE},
+        {0, "sendmsg", EAGAIN},    {0, "recv", EINTR},        {0, "recv", EIO},       {0, "fcntl", EMFILE},
+        {0, "unlinkat", EIO},      {0, "pidfd_open", EMFILE}, {0, "fstat", EIO},      {0, "memfd_create", EMFILE},
+        {0, "write", ENOSPC},      {0, "pread", EIO},         {0, "waitpid", EINTR},
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(failures); i++)
+        for (int exists = 0; exists <= 1; exists++)
+            for (unsigned n = 1; spawn_with(*state, &failures[i], n, exists) || n < 3; n++)
+                ;
+    for (unsigned n = 1; n <= MOST_OF_CHILD; n++)
+        (void)spawn_with(*state, &(struct failure){FAIL_MEMORY, NULL, 0}, n, n % 2);
 }
 
 static void test_a_launch_without_memory_or_descriptors_runs_no_command_or_reports_its_end(void **state)
@@ -166,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         launch_test(test_a_launch_with_a_failing_call_runs_no_command_or_reports_its_end),
+        launch_test(test_a_launch_with_a_failing_spawner_runs_no_command_or_reports_its_end),
         launch_test(test_a_launch_without_memory_or_descriptors_runs_no_command_or_reports_its_end),
         launch_test(test_a_shim_outlives_a_failed_adoption),
         launch_test(test_the_probe_for_namespaces_returns_a_result_after_any_failure),
