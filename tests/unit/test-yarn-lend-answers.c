@@ -222,6 +222,7 @@ static void make_calls(struct fixture *w, struct manager *m, int n)
         if (has_invalid(w)) {
             m->refusals++;
             nm_lend_refused(w->l, w->now_usec);
+            nm_lend_repeated(w->l);
             call(w);
             assert_false(has_invalid(w));
         }
@@ -299,6 +300,7 @@ static void refused_asks_of_the_master_accuse_no_others(void **state)
         call(w);
         assert_int_equal(view_of(w, 20).lent_asked, 2); /* with this call */
         nm_lend_refused(w->l, w->now_usec);
+        nm_lend_repeated(w->l);
         note_invalid(w, 30);
         call(w);
         nm_lend_refused(w->l, w->now_usec);

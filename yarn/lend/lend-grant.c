@@ -167,26 +167,21 @@ static void back_off_refused(struct nm_lend_entry *e, uint64_t now_usec)
     e->backs_off_until_usec = NM_MAX(e->backs_off_until_usec, now_usec + NM_LEND_MINUTE_USEC);
 }
 
-/* Accuses the counts that the books have added to the call. If there were none, the master's own asks are the reason,
- * perhaps also that of the call before, which had them too. */
-static void accuse(struct nm_lend *l)
+void nm_lend_repeated(struct nm_lend *l)
 {
-    bool added = false;
-
     for (size_t i = 0; i < l->n_keys; i++)
-        added |= l->keys[i].sent == NM_LEND_SENT_BY_BOOKS;
-    for (size_t i = 0; i < l->n_keys; i++)
-        l->keys[i].accused = added && l->keys[i].sent == NM_LEND_SENT_BY_BOOKS;
+        l->keys[i].accused = l->keys[i].added;
 }
 
 /* The ResourceManager checks a call before it reads the asks. But it may have read opportunistic ones by then, so it
  * isn't certain which counts it has. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec)
 {
-    accuse(l);
     for (size_t i = 0; i < l->n_keys; i++) {
         struct nm_lend_entry *e = &l->keys[i];
 
+        e->added = e->sent == NM_LEND_SENT_BY_BOOKS;
+        e->accused = false; /* if this was the repeated call, the master's own asks are the reason */
         if (e->sent != NM_LEND_NOT_SENT && e->sent_opportunistic > 0)
             back_off_refused(e, now_usec);
         if (e->former.call > l->settled_call)
@@ -544,7 +539,7 @@ static void forget(struct nm_lend_entry *e)
     e->surplus = e->former_surplus = e->in_last_answer = 0;
     e->sent = e->answered = NM_LEND_NOT_SENT;
     e->sent_guaranteed = e->sent_opportunistic = e->guaranteed_max = 0;
-    e->guesses = e->own_opportunistic = e->accused = e->suspect = false;
+    e->guesses = e->own_opportunistic = e->added = e->accused = e->suspect = false;
     e->refusals = 0;
     e->former.call = e->own_call = 0;
 }

@@ -114,10 +114,10 @@ struct nm_lend_entry {
     bool refused;      /* since the last answer, a call that had an opportunistic count was refused */
     uint64_t backed_off_until_usec; /* backs_off_until_usec before that */
     struct nm_lend_former former;
-    /* A count that the books have added to a call. accused: the last call was refused. suspect: a call without it was
-     * answered, so this count may be the reason, and is sent alone. refusals: number of calls that were refused because
-     * of it. */
-    bool accused, suspect;
+    /* A count that the books have added to a call. added: the last call that was refused had it. accused: that call is
+     * repeated without what was added. suspect: the repeated call was answered, so this count may be the reason, and is
+     * sent alone. refusals: number of calls that were refused because of it. */
+    bool added, accused, suspect;
     uint32_t refusals;
     uint64_t held_until_usec; /* a suspect count is not sent before */
     bool own_in_call;  /* the master asks for opportunistic containers in this call */

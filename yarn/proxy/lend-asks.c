@@ -329,6 +329,8 @@ int nm_lender_change_request(struct nm_lender *l, struct nm_stage_call *c)
     int r;
 
     note_call(l, c);
+    if (c->is_repeated)
+        nm_lend_repeated(l->books);
     nm_lender_choose_rule(l);
     r = note_asks(l, c, now);
     if (r == 0)
