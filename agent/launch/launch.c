@@ -379,8 +379,6 @@ int nm_launch_drop_at(int dir_fd)
     return unlinkat(dir_fd, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Opens and closes RESERVE descriptors, because the kernel provides no fast way to read the number of open
- * descriptors. */
 /* Returns the number of open descriptors, which Linux 6.2 and later show as the size of this directory, or else 0. */
 static uint64_t count_open(void)
 {
