@@ -47,6 +47,19 @@ struct connection {
     struct nm_spark_receiver receiver;
 };
 
+/* The CPU time of this thread that belongs to turns and connections that have ended. Reading it takes as long as a
+ * small part of an answer, so it is read once in a turn, whose time begins with the end of the one before. */
+static _Thread_local uint64_t spent_usec;
+
+/* Returns the CPU time of this thread since the last call. */
+static uint64_t take_spent(void)
+{
+    const uint64_t former_usec = spent_usec;
+
+    spent_usec = nm_clock_usec(CLOCK_THREAD_CPUTIME_ID);
+    return nm_sub_u64(spent_usec, former_usec);
+}
+
 static struct connection *of_turns(struct nm_shuffle_turns *t)
 {
     return NM_CONTAINER_OF(t, struct connection, turns);
@@ -101,6 +114,7 @@ void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
     nm_spark_cipher_free(c->cipher);
     nm_spark_memory_give(service->memory, c->session.application.uid, c->session.application.id, c->taken_bytes);
     free(c);
+    (void)take_spent(); /* the next connection of this thread doesn't pay for the end of this one */
     if (atomic_fetch_sub(&service->n_connections, 1) == 1)
         nm_spark_data_files_expire(service->data_files, UINT64_MAX);
     /* from here on, a thread that waits for the end of the last connection may free all other data */
@@ -262,7 +276,6 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
     struct connection *c = of_turns(t);
     _cleanup_(nm_spark_open_dirs_close) struct nm_spark_open_dirs dirs = {};
     const uint64_t end_usec = nm_now_usec() + NM_SHUFFLE_TURN_USEC;
-    const uint64_t begun_usec = nm_clock_usec(CLOCK_THREAD_CPUTIME_ID);
     int r = 0;
 
     c->session.lookups.open_dirs = &dirs;
@@ -287,7 +300,7 @@ int nm_spark_connection_answer(struct nm_shuffle_turns *t, struct nm_shuffle_wai
     c->session.lookups.open_dirs = NULL;
     nm_spark_sender_own(&c->sender);
     nm_spark_sender_trim(&c->sender);
-    end_turn(c, nm_sub_u64(nm_clock_usec(CLOCK_THREAD_CPUTIME_ID), begun_usec));
+    end_turn(c, take_spent());
     if (account(c, true) < 0 && r >= 0) { /* the client doesn't read, and its application has no memory left */
         atomic_fetch_add(&c->service->count.refused, 1);
         return -EBUSY;
