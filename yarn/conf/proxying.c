@@ -93,10 +93,12 @@ static int read_all(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, ch
 int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
 {
     _cleanup_free_ char *ignored = NULL;
+    int r;
 
     s->proxy |= s->distributed || s->lending.enabled;
     if (s->proxy)
         return read_all(c, s, ret_message);
-    s->proxy_possible = read_all(c, s, &ignored) == 0;
-    return 0;
+    r = read_all(c, s, &ignored);
+    s->proxy_possible = r == 0;
+    return r == -ENOMEM ? r : 0;
 }
