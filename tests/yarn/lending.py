@@ -196,7 +196,7 @@ class Application:
     """Starts a master in its container, and makes its calls with the proxy's token."""
     count = 0
 
-    def __init__(self, wish=None, kind="MAPREDUCE", grants=True, registers=True):
+    def __init__(self, wish=None, kind="MAPREDUCE", grants=True, registers=True, on_death=None):
         Application.count += 1
         self.n = Application.count
         self.rm = books[self.n] = Books(self.n)
@@ -205,6 +205,9 @@ class Application:
         wish = message(4, message(1, "NMD_LEND") + message(2, wish)) if wish else b""
         what = message(2, credentials(self.n)) + wish + context()
         started = start(container_token(1, application=self.n, memory=32, role=1), bearer=self.token, what=what)
+        if started == "closed" and on_death:  # nmd saves the master before it answers
+            on_death()
+            started = start(container_token(1, application=self.n, memory=32, role=1), bearer=self.token, what=what)
         if started != "1; ":
             raise SystemExit(f"a master doesn't start: {started}")
         if registers:
@@ -559,27 +562,111 @@ def try_kill():
     return a
 
 
+class Persistent:
+    """A master that repeats a call if nmd dies in it. nmd is then started again."""
+
+    def __init__(self):
+        self.deaths, self.given, self.updated = 0, {}, 0
+        self.a = Application("all", registers=False, on_death=self.die)
+        self.a.connect()
+        self.a.rm.limit = 0, 0
+
+    def die(self):
+        self.deaths += 1
+        restart("allowed")
+
+    def persist(self, call):
+        try:
+            return call()
+        except (EOFError, ConnectionError):
+            self.die()
+            reconnect(self.a)
+            return call()
+
+    def beat(self, *asks):
+        answer = self.persist(lambda: self.a.beat(*asks))
+        self.given.update({n: kind for n, kind, _ in answer.given})
+        self.updated += answer.updated
+        return answer
+
+    def promote(self, answer):
+        """Launches the containers, and beats until the first one is guaranteed on its node."""
+        rm = self.a.rm
+        self.a.launch(answer)
+        rm.limit = PLENTY
+        within(40, lambda: self.beat() and rm.updates)
+        rm.limit = 0, 0
+        first = rm.updates[0]
+        promote(self.a, first)
+        guaranteed = within(30, lambda: self.beat() and self.a.on_node(first.n) == "GUARANTEED RUNNING")
+        return first.n, guaranteed
+
+
+def nmd_is_dead():
+    return subprocess.run([nmctl, "status"], capture_output=True).returncode != 0
+
+
+def pipeline_of(a):
+    """Returns what nmctl shows of the master's attempt, or None if nmd has dropped it."""
+    status = json.loads(subprocess.run([nmctl, "status", "--json"], capture_output=True, text=True).stdout)
+    attempt_id = f"appattempt_{CLUSTER}_{a.n:04}_000001"
+    return next((p for p in status["upstream"]["masters"]["pipelines"] if p["attempt_id"] == attempt_id), None)
+
+
+def lent_to(a):
+    """Returns what nmctl counts for an application: granted, promoted, preempted, ended, lent now."""
+    f = pipeline_of(a)["lending"]
+    return tuple(f[name] for name in ("granted", "promoted", "preempted", "ended", "lent"))
+
+
+def story(step, passes):
+    """Lends, promotes and ends containers, while nmd dies at the step. Returns whether it has died."""
+    name = f"{step}, pass {passes}"
+    restart(f"allowed {step}:{passes}")
+    m = Persistent()
+    m.persist(m.a.register)
+    answer = m.beat(ask(20, 3, memory=128))
+    m.beat()
+    fact(f"the master gets what it asked for, as guaranteed: {name}", list(m.given.values()), [G, G, G])
+    numbers, promoted = sorted(m.given), None
+    if not m.deaths:  # otherwise the promotion is that of a later story
+        promoted, guaranteed = m.promote(answer)
+        fact(f"the promotion reaches the node: {name}", guaranteed, True)
+        fact(f"the master doesn't see the promotion: {name}", (m.updated, sorted(m.given)), (0, numbers))
+        m.a.rm.end(promoted, 143, G)
+    others = [n for n in numbers if n != promoted]
+    m.a.rm.end(others[0], KILLED_BY_NODE)
+    ended = m.beat().ended
+    fact(f"the master sees a preemption: {name}", ended[others[0]][:2], (PREEMPTED, G))
+    if promoted:
+        fact(f"the end of a promoted container is shown as it is: {name}", ended[promoted][:2], (143, G))
+    m.beat()
+    fact(f"each container is counted once: {name}", lent_to(m.a), (3, int(bool(promoted)), 1, 0, len(others) - 1))
+    if "dropped" in step:
+        m.a.end()
+        m.deaths += within(30, nmd_is_dead)
+        restart("allowed")
+        told = r"preempted [0-9.a-z]+ after it was lent"
+        fact(f"the container is explained after the end of its application: {name}",
+             within(20, lambda: m.a.explained(others[0], told) == told), True)
+    else:
+        m.a.end()
+        fact(f"the attempt is dropped: {name}", within(20, lambda: pipeline_of(m.a) is None), True)
+    fact(f"nmd dies at most once: {name}", m.deaths <= 1, True)
+    m.a.client.socket.close()
+    return m.deaths > 0
+
+
 def try_steps():
-    """nmd dies before or after it has saved the changes of a call. The master makes the call again."""
+    """nmd dies before or after the nth save, for each n until a story has fewer saves. The first one is that of the start of the
+    master, the second one that of its registration, and the last one that of the ends."""
     for step in ("before-master-kept", "after-master-kept"):
-        for passes in (2, 3):
-            restart(f"allowed {step}:{passes}")
-            name = f"{step}, pass {passes}"
-            a = Application("all", registers=False)
-            a.connect()
-            seen, deaths = [], 0
-            for call in a.register, lambda: seen.extend(a.beat(ask(20, 2)).given), lambda: seen.extend(a.beat().given):
-                try:
-                    call()
-                except (EOFError, ConnectionError):
-                    deaths += 1
-                    restart("allowed")
-                    reconnect(a)
-                    call()
-            fact(f"nmd dies once: {name}", deaths, 1)
-            fact(f"the master gets what it asked for, as guaranteed: {name}", [kind for _, kind, _ in seen], [G, G])
-            a.rm.end(seen[0][0], KILLED_BY_NODE)
-            fact(f"the books know the lent containers: {name}", a.beat().ended[seen[0][0]][:2], (PREEMPTED, G))
+        passes = 1
+        while story(step, passes):
+            passes += 1
+        fact(f"{step}: the story has saves of the registration, asks, grants, promotion and ends", passes > 6, True)
+    for step in ("before-master-dropped", "after-master-dropped"):
+        fact(f"nmd dies: {step}", story(step, 1), True)
 
 
 def try_ended():
@@ -630,10 +717,10 @@ def try_modes():
 serve(scheduler_port, Scheduler)
 serve(client_port, ForClients)
 begin()
-if len(sys.argv) > 9:  # only these tests
+if len(sys.argv) > 9:  # only these tests; those of steps have a suite of their own
     for name in sys.argv[9:]:
         globals()["try_" + name]()
     sys.exit()
 for test in (try_registered_before, try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type,
-             try_refusing, try_back_off, try_new_rm, try_promotion, try_ended, try_kill, try_steps, try_modes):
+             try_refusing, try_back_off, try_new_rm, try_promotion, try_ended, try_kill, try_modes):
     test()

@@ -7,7 +7,6 @@
 # never lent. Tasks are larger than any hole. All holes and masters are on the first node.
 #
 #   lent_cluster  starts ResourceManager, nodes and services
-#   lent_core     runs the jobs that run with each version of Hadoop
 #   lent_end      checks the nodes after all jobs have ended, and prints the summary
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "${BASH_SOURCE[0]}")/proxied.sh"
@@ -122,15 +121,14 @@ has_id() { [ -n "$(job_id "$1")" ]; } # NAME: for wait_until
 app_is() { [ "$(rm_get "apps/application_$1" | jq -r .app.state)" = "$2" ]; } # ID STATE: for wait_until
 pending_of() { rm_get "apps/application_$1" | jq '[.app.resourceRequests[]? | select(.resourceName == "*") | .numContainers] | add // 0'; } # ID
 
-# Submits a job of MapReduce, and waits until its master runs in its hole.
-lent_begin() { # NAME RULE CLASS ARG...; RULE -: none
+# Submits a job of MapReduce.
+lent_submit() { # NAME RULE CLASS ARG...; RULE -: none
     local options=()
     if [ "$2" = - ]; then
         options=("-Dyarn.resourcemanager.scheduler.address=$proxy_at" "${through[@]}")
     else
         mapfile -t options < <(with_rule "$2")
     fi
-    free_hole "$1" || return
     # the first argument of ExampleDriver is the program
     if [ "$3" = org.apache.hadoop.examples.ExampleDriver ]; then
         job_begin "$1" "$3" "$4" "${options[@]}" "${@:5}"
@@ -138,7 +136,10 @@ lent_begin() { # NAME RULE CLASS ARG...; RULE -: none
         job_begin "$1" "$3" "${options[@]}" "${@:4}"
     fi
     aside "$1"
-    wait_until 60 has_id "$1" && wait_until 60 app_is "$(job_id "$1")" RUNNING
+}
+# Submits a job of MapReduce, and waits until its master runs in its hole.
+lent_begin() { # NAME RULE CLASS ARG...
+    free_hole "$1" && lent_submit "$@" && wait_until 60 has_id "$1" && wait_until 60 app_is "$(job_id "$1")" RUNNING
 }
 pi_lent() { lent_begin "$1" "$2" org.apache.hadoop.examples.ExampleDriver pi "$3" 100; } # NAME RULE MAPS
 # Runs maps that copy their input when the file $shared/work/go exists.
@@ -147,7 +148,7 @@ held_lent() { # NAME RULE MAPS
     mkdir -p "$shared/work/$1-in"
     for ((n = 1; n <= $3; n++)); do echo "line $n" >"$shared/work/$1-in/$n"; done
     echo "until [ -e $shared/work/go-$1 ]; do sleep 0.1; done; cat" >"$shared/work/$1.sh"
-    lent_begin "$1" "$2" org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.job.reduces=0 \
+    "${begin_by:-lent_begin}" "$1" "$2" org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.job.reduces=0 \
         -input "file://$shared/work/$1-in" -output "file://$shared/work/$1-out" -mapper "/bin/sh $shared/work/$1.sh"
 }
 held_result() { cat "$shared/work/$1-out"/part-* | sed 's/\s*$//' | sort | paste -sd ' '; } # NAME
@@ -163,64 +164,40 @@ surge() { # SECONDS CONDITION...
 
 # ---- jobs ----------------------------------------------------------------------------------------
 
-# What waits without lending runs with it. A surge and the death of nmd cost one map, and no failure. When the services end, all
-# that runs or waits becomes guaranteed.
-lent_core() {
-    local held pi plain promoted
-    need 'a job with maps that wait is submitted' held_lent held all 3
-    held=$(job_id held)
-    check 'its three maps run as lent containers' wait_until 60 counts "$held" "$lent_now" 3
-    check 'the ResourceManager counts all lent containers as opportunistic' wait_until 20 rm_counts_opportunistic $((3 + lent_before))
-    need 'pi is submitted, with a rule that waits for two seconds' pi_lent pi overflow:2 4
-    pi=$(job_id pi)
-    check 'the maps of pi run as lent containers' wait_until 60 counts_more "$pi" "$lent_now" 1
-    need 'pi is submitted without a rule' pi_lent plain - 2
-    plain=$(job_id plain)
-    succeeds pi
-    like 'pi prints its result' "$(counters pi)" '^Estimated value of Pi is 3\.'
-    is 'all tasks of pi were lent' "$(count_of "$pi" .) $(count_of "$pi" "$was_guaranteed")" '5 0'
-    is 'no task of pi has failed or was killed' "$(counters pi | grep -E '^(Failed|Killed) (map|reduce)')" ''
-
-    kill_and_start_nmd
-    is 'the maps run through the restart of nmd' "$(count_of "$held" "$lent_now")" 3
-    check 'a surge takes back a lent map' surge 30 counts_more "$held" "$taken_back" 1
-    lost=$(count_of "$held" "$taken_back")
-    check 'the master asks for the lost map again' wait_until 30 asks_again "$held" 3 "$lost"
-    is 'the job without a rule still waits' "$(count_of "$plain" .)" 0
-    at_least 'the ResourceManager has its asks' "$(pending_of "$plain")" 1
-
+# A surge takes back lent maps of the job "held". Sets $lost.
+lent_surge() { # ID MAPS
+    check 'a surge takes back a lent map' surge 30 counts_more "$1" "$taken_back" 1
+    lost=$(count_of "$1" "$taken_back")
+    check 'the master asks for the lost map again' wait_until 30 asks_again "$1" "$2" "$lost"
     at_least 'nmctl status counts the lost map' "$(masters .lending.preempted)" "$lost"
-
-    lent_promote "$held" $((3 - lost))
-    promoted=$(tasks_of "$held" | jq -r "map(select($guaranteed_now and (.id | test(\"_10995\"))))[0].id")
+}
+# Ends the job "held", whose maps are guaranteed now, or wait.
+lent_held_ends() { # ID LOST
+    local promoted
+    promoted=$(tasks_of "$1" | jq -r "map(select($guaranteed_now and (.id | test(\"_10995\"))))[0].id")
     like 'explain tells that a container was lent and promoted' "$(nmctl explain "$promoted" | tr '\n' ' ')" \
         'Asked for as guaranteed; lent after [^;]* without a grant; promoted '
-    succeeds plain
-    check 'all maps that wait run when there is room' wait_until 60 counts "$held" "$guaranteed_now" 3
+    check 'all maps that wait run when there is room' wait_until 60 counts "$1" "$guaranteed_now" 3
     touch "$shared/work/go-held"
     succeeds held
     is 'the job that lost a map has the right result' "$(held_result held)" 'line 1 line 2 line 3'
     is 'the job that lost a map counts it as killed, and none as failed' \
-        "$(counters held | grep -E '^(Failed|Killed) map')" "Killed map tasks=$lost" || diag "$(tail -n 40 "$dir/held.log")"
+        "$(counters held | grep -E '^(Failed|Killed) map')" "Killed map tasks=$2" || diag "$(tail -n 40 "$dir/held.log")"
 }
-lent_before=0 # containers that a suite has lent before lent_core
 rm_counts_opportunistic() { [ "$(rm_get nodes | jq '[.nodes.node[].numRunningOpportContainers] | add')" = "$1" ]; } # N
 # A preempted key is not lent for a minute, but MapReduce asks for the next attempt with another priority.
 asks_again() { [ $(($(pending_of "$1") + $(count_of "$1" .) - $2)) -ge "$3" ]; } # ID N-BEFORE N-LOST
-kill_and_start_nmd() { # the node that has the masters
-    end_process "${nmd_nodes[1]}" KILL
-    need 'nmd is killed, and starts again' lent_join 1
-    use_node 1
-    check 'nmd is connected to the ResourceManager after the kill' wait_until 30 status_is .upstream.state running
-}
 # The services end, and so all lent containers become guaranteed.
-lent_promote() { # ID N
+lent_promote_first() { # ID N
     service_end one
     service_end two
     check 'lent containers are promoted when the services end' wait_until 60 counts_more "$1" "$guaranteed_now" "$2"
+}
+lent_promoted() {
     check 'the ResourceManager counts no opportunistic container' wait_until 20 rm_counts_opportunistic 0
     check 'no promotion is left pending' wait_until 30 nothing_pending
 }
+lent_promote() { lent_promote_first "$@"; lent_promoted; } # ID N
 nothing_pending() { [ "$(pending_mb)" = 0 ]; }
 
 # ---- after the jobs ------------------------------------------------------------------------------
