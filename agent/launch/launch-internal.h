@@ -95,6 +95,9 @@ int nm_spawner_spawn(struct nm_spawner *s, int shim_fd, const struct nm_spawn_re
 
 /* ---- launch.c and launch-spawn.c ------------------------------------------------------------- */
 
+/* A spec can't be changed any more when the shim's program reads it. nmd takes accounts from such specs only. */
+#define NM_LAUNCH_SPEC_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
 /* A look-up of an account by the child that becomes the shim. */
 struct nm_launch_lookup {
     struct nm_spawner *spawner; /* keeps the account */

@@ -210,7 +210,7 @@ static struct nm_shim_account find_account(const struct nm_command *c)
 
 static int make_spec_file(int floor)
 {
-    return lift(RET_NERRNO(memfd_create("nm-shim-spec", MFD_CLOEXEC)), floor);
+    return lift(RET_NERRNO(memfd_create("nm-shim-spec", MFD_CLOEXEC | MFD_ALLOW_SEALING)), floor);
 }
 
 static int write_spec(const struct nm_launch_params *p, const struct nm_shim_session *session,
@@ -231,7 +231,9 @@ static int write_spec(const struct nm_launch_params *p, const struct nm_shim_ses
     size_t size;
     int r = nm_shim_spec_print(p->command, account, &options, &text, &size);
 
-    return r < 0 ? r : nm_write_all(fd, text, size);
+    if (r >= 0)
+        r = nm_write_all(fd, text, size);
+    return r < 0 ? r : RET_NERRNO(fcntl(fd, F_ADD_SEALS, NM_LAUNCH_SPEC_SEALS));
 }
 
 /* Runs in the child. */

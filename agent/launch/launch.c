@@ -73,12 +73,13 @@ void nm_launch_advance(struct nm_launch *l, enum nm_shim_progress to)
 static void keep_account(struct nm_launch *l)
 {
     _cleanup_free_ char *text = NULL;
-    struct nm_shim_spec spec;
+    struct nm_shim_spec spec = {0};
     struct stat st;
 
     if (l->lookup.spec_fd < 0)
         return;
-    if (fstat(l->lookup.spec_fd, &st) == 0 && st.st_size > 0 && st.st_size <= LOOKUP_SPEC_MAX)
+    if (fcntl(l->lookup.spec_fd, F_GET_SEALS) == NM_LAUNCH_SPEC_SEALS &&
+        fstat(l->lookup.spec_fd, &st) == 0 && st.st_size > 0 && st.st_size <= LOOKUP_SPEC_MAX)
         text = malloc((size_t)st.st_size);
     if (text && pread(l->lookup.spec_fd, text, (size_t)st.st_size, 0) == st.st_size &&
         nm_shim_spec_parse(text, (size_t)st.st_size, &spec) == 0) {
