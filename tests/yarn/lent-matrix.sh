@@ -30,6 +30,8 @@ matrix_column() { # ROW
     read -r -a modes <<<"$1"
     for i in "${!versions[@]}"; do [ "${versions[i]}" != "$matrix_version" ] || echo "${modes[i]}"; done
 }
+# Each job has each mode with one of the versions. Jobs with rules are also tested with the mode off.
+matrix_covers() { ! grep -v '^#' "$matrix_table" | awk '!(/overflow:/ && /percent:/ && /[ +]all/ && /wish[+]/) || NF != 5' | grep .; }
 # All jobs have the mode: for NMD_TEST_LENDING=all.
 matrix_set() { local job; for job in "${matrix_jobs[@]}"; do mode_of[$job]=$1; done; } # MODE
 
@@ -216,6 +218,7 @@ matrix_further() { # MODE
 lent_matrix() {
     local mode
     matrix_read
+    check 'lending.table has each mode for each job' matrix_covers
     [ "${#mode_of[@]}" = 6 ] || not_ok "lending.table has the jobs of version $matrix_version"
     lent_cluster matrix $((matrix_hole + 256))
     need 'Tez is available' tez_install
