@@ -13,6 +13,8 @@ jobs_of=(tez spark)
 # shellcheck source=tests/yarn/lent-spark.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lent-spark.sh"
 
+# A client waits for its job while all jobs run at the same time, and while nothing is lent.
+job_deadline=600 spark_deadline=600
 matrix_table=$(dirname "${BASH_SOURCE[0]}")/lending.table
 matrix_version=${NMD_TEST_HADOOP:-3.4.2}
 declare -A mode_of=() type_of=()
