@@ -93,6 +93,22 @@ static void test_a_new_size_withdraws_the_former_one(void **state)
     lend_tear_down(&l);
 }
 
+/* For the ResourceManager, a negative count is 0. */
+static void test_a_negative_count_withdraws_the_ask(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    lend_want(&l, 20, -1);
+    assert_string_equal(lend_call(&l), "20 O * 0, 20 G * 0");
+    assert_int_equal(lend_figures(&l).wanted, 0);
+    lend_tear_down(&l);
+}
+
 /* Labels, strict locality and other resource types are left alone. Java sends memory and vcores in the map of
  * resources, too. */
 static void test_some_asks_are_left_alone(void **state)
@@ -678,6 +694,7 @@ int main(void)
         cmocka_unit_test(test_a_share_is_lent_at_once),
         cmocka_unit_test(test_the_order_of_asks_is_right_for_each_resourcemanager),
         cmocka_unit_test(test_a_new_size_withdraws_the_former_one),
+        cmocka_unit_test(test_a_negative_count_withdraws_the_ask),
         cmocka_unit_test(test_some_asks_are_left_alone),
         cmocka_unit_test(test_observation_changes_nothing),
         cmocka_unit_test(test_the_application_lowers_the_rule_and_raises_it_where_allowed),

@@ -319,7 +319,7 @@ static int get_entry(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t 
     *ret = nm_lend_keys_find(l, &ask->key);
     if (*ret)
         return 0;
-    if (ask->count == 0)
+    if (ask->count <= 0)
         return NM_LEND_KEYS_E_FULL; /* nothing to note */
     idle = l->n_keys < NM_LEND_KEYS_MAX ? NULL : find_idle(l, now_usec);
     if (idle)
@@ -343,7 +343,7 @@ void nm_lend_keys_lower_left_out(struct nm_lend *l, const struct nm_lend_key *ke
 
 static void note_left_out(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t now_usec)
 {
-    if (ask->count == 0) {
+    if (ask->count <= 0) {
         if (same_key(&l->left_out.key, &ask->key))
             l->left_out.wanted = 0;
         return;
@@ -408,7 +408,7 @@ void nm_lend_keys_take_back_own(struct nm_lend_entry *e)
 /* The ResourceManager keeps one guaranteed ask for "*" of a key: the latest one, even if it has another size. */
 static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, uint64_t now_usec)
 {
-    const uint32_t count = (uint32_t)ask->count;
+    const uint32_t count = (uint32_t)NM_MAX(ask->count, 0);
 
     if (!nm_lend_keys_same_size(&e->size, &ask->size))
         e->granted_mib = 0;
@@ -430,9 +430,9 @@ static int note_ask(struct nm_lend *l, const struct nm_lend_ask *ask, uint64_t n
     struct nm_lend_entry *e;
     int r;
 
-    if (ask->count < 0 || !nm_lend_keys_size_is_valid(&ask->size))
+    if (!nm_lend_keys_size_is_valid(&ask->size))
         return 0; /* the ResourceManager refuses the call */
-    if (ask->opportunistic ? ask->count == 0 : !ask->any)
+    if (ask->opportunistic ? ask->count <= 0 : !ask->any)
         return 0;
     r = get_entry(l, ask, now_usec, &e);
     if (r != 0) {

@@ -117,7 +117,7 @@ struct nm_lend_key {
 struct nm_lend_ask {
     struct nm_lend_key key;
     struct nm_lend_size size;
-    int32_t count;
+    int32_t count;        /* a negative one is 0, as for the ResourceManager */
     bool any;             /* the name is "*"; other asks of the key only say where */
     bool relax;
     bool labelled;        /* has a node label other than "" */
