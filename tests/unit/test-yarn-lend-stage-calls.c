@@ -8,6 +8,7 @@
 
 #include "util/clock.h"
 
+#define HOUR (60 * 60 * NM_USEC_PER_SEC)
 #define INVALID_REQUEST "org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException"
 
 /* The stage has changed an ask on its own in a call that the ResourceManager didn't answer. The master repeats the call
@@ -190,6 +191,36 @@ static void test_nmd_is_restarted_during_a_call(void **state)
     lend_tear_down(&l);
 }
 
+/* The clock is an hour earlier after a restart. The ask waits for 30 seconds, and a preemption counts for a
+ * limited time. */
+static void test_a_clock_that_was_set_back_does_not_delay_lending(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "overflow:30");
+    lend_put_clock_forward(2 * HOUR);
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    lend_put_clock_forward(-HOUR);
+    lend_restart(&l);
+    (void)lend_call(&l);
+    lend_put_clock_forward(31 * NM_USEC_PER_SEC);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1");
+    lend_grant(&l, 2, true);
+    (void)lend_call(&l);
+    lend_end(&l, 2, -108, "x");
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    lend_put_clock_forward(-(HOUR / 2));
+    lend_restart(&l);
+    (void)lend_call(&l);
+    lend_put_clock_forward(17 * 60 * NM_USEC_PER_SEC);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1");
+    lend_tear_down(&l);
+}
+
 /* The wish of the application is known after a restart, too. */
 static void test_the_wish_survives_a_restart(void **state)
 {
@@ -349,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_call_after_a_restart),
         cmocka_unit_test(test_a_refused_addition_is_left_out),
         cmocka_unit_test(test_nmd_is_restarted_during_a_call),
+        cmocka_unit_test(test_a_clock_that_was_set_back_does_not_delay_lending),
         cmocka_unit_test(test_the_wish_survives_a_restart),
         cmocka_unit_test(test_a_restart_of_the_resourcemanager),
         cmocka_unit_test(test_a_registration_ends_the_wait_after_a_refused_call),

@@ -263,3 +263,30 @@ int nm_lend_restore(struct nm_bytes packed, struct nm_lend **ret)
     *ret = STEAL_PTR(l);
     return 0;
 }
+
+/* ---- times -------------------------------------------------------------------------------------- */
+
+static void limit(struct nm_lend *l, uint64_t *usec, uint64_t most_usec)
+{
+    l->revision += *usec > most_usec;
+    *usec = NM_MIN(*usec, most_usec);
+}
+
+static void limit_key(struct nm_lend *l, struct nm_lend_entry *e, uint64_t now_usec)
+{
+    for (uint32_t i = 0; i < e->n_batches; i++)
+        limit(l, &e->batches[i].since_usec, now_usec);
+    limit(l, &e->asked_usec, now_usec);
+    limit(l, &e->preempted_usec, now_usec);
+    limit(l, &e->backs_off_until_usec, nm_add_u64(now_usec, NM_LEND_MINUTE_USEC << (NM_LEND_BACK_OFF_STEPS - 1)));
+}
+
+void nm_lend_limit_times(struct nm_lend *l, uint64_t now_usec)
+{
+    for (size_t i = 0; i < l->n_keys; i++)
+        limit_key(l, &l->keys[i], now_usec);
+    for (size_t i = 0; i < l->n_lent; i++) {
+        limit(l, &l->by_age[i]->is.lent_usec, now_usec);
+        limit(l, &l->by_age[i]->promote_after_usec, nm_add_u64(now_usec, NM_LEND_PENDING_USEC));
+    }
+}

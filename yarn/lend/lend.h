@@ -383,3 +383,6 @@ int nm_lend_pack(const struct nm_lend *l, uint8_t **ret, size_t *ret_size);
 int nm_lend_restore(struct nm_bytes packed, struct nm_lend **ret);
 /* Returns a counter that changes whenever the result of pack() changes. */
 uint64_t nm_lend_revision(const struct nm_lend *l);
+/* Corrects the times of restored books: the clock may have been set back since they were packed. Without that, asks,
+ * back-offs and promotions would wait until the clock reaches these times again. */
+void nm_lend_limit_times(struct nm_lend *l, uint64_t now_usec);

@@ -280,6 +280,7 @@ int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept)
     nm_arena_done(&a);
     return r;
 }
+        nm_lend_limit_times(l->books, nm_steady_usec());
 
 /* ---- from one attempt to the next ----------------------------------------------------------------- */
 
