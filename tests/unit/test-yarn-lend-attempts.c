@@ -144,6 +144,37 @@ static void test_own_containers_of_an_earlier_attempt_stay_as_they_are(void **st
     lend_tear_down(&l);
 }
 
+/* If the application keeps its containers, the ResourceManager lists those of the present attempt, too, when the master
+ * registers again. The books know which of them were lent. The attempt before this one may have run on another node. */
+static void test_own_containers_of_the_present_attempt_stay_as_they_are(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (int32_t attempt = 1; attempt < 3; attempt++) {
+        lend_set_up(&l, false, "all");
+        l.attempt = attempt;
+        proxy_launch(&l.w, attempt);
+        lend_run_until(&l, &l.type_questions, 1);
+        lend_tell_type(&l, "MAPREDUCE");
+        lend_register(&l);
+        lend_one(&l, 2);
+        lend_ask(&l, (struct lend_ask){.priority = 30, .count = 1, .opportunistic = true});
+        (void)lend_call(&l);
+        l.granted[l.n_granted++] = (struct lend_container){.number = 3, .priority = 30, .opportunistic = true};
+        (void)lend_call(&l);
+        assert_string_equal(lend_seen(&l), "3 O");
+        l.previous[l.n_previous++] = (struct lend_container){.number = 2, .opportunistic = true};
+        l.previous[l.n_previous++] = (struct lend_container){.number = 3, .opportunistic = true};
+        lend_register(&l);
+        assert_string_equal(lend_seen_previous(&l), "2 G, 3 O");
+        assert_int_equal(lend_figures(&l).lent, 1);
+        assert_int_equal(lend_figures(&l).adopted, 0);
+        assert_string_equal(end_of(&l, attempt, 3, -108), "; ended 3 -108 O x");
+        lend_tear_down(&l);
+    }
+}
+
 /* The first attempt ran on another node, the second and the third one on this node. The container of the first one
  * counts as lent, unless nothing is lent. */
 static void test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers(void **state)
@@ -226,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_a_promoted_container_may_end_between_two_attempts),
         cmocka_unit_test(test_a_later_attempt_knows_the_containers_of_all_earlier_ones),
         cmocka_unit_test(test_own_containers_of_an_earlier_attempt_stay_as_they_are),
+        cmocka_unit_test(test_own_containers_of_the_present_attempt_stay_as_they_are),
         cmocka_unit_test(test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers),
         cmocka_unit_test(test_an_adopted_container_keeps_its_history),
     };

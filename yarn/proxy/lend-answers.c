@@ -40,15 +40,17 @@ static struct nm_lend_grant grant_of(const Masters__Container *m)
         .version = m->version, .opportunistic = m->execution_type == NM_LENDER_OPPORTUNISTIC};
 }
 
-/* ---- containers of earlier attempts --------------------------------------------------------------- */
+/* ---- containers from before the registration ------------------------------------------------------ */
 
-/* Returns whether an opportunistic container of an earlier attempt was lent. If that attempt ran on another node, its
- * books are there. The container is taken for lent then, unless it is known that nothing is lent. */
+/* Returns whether an opportunistic container was lent. The books know all that was lent to this attempt. If an earlier
+ * attempt ran on another node, its books are there. Its containers are taken for lent then, unless it is known that
+ * nothing is lent. */
 static bool was_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id)
 {
     if (nm_lend_knows(l->books, id) || (l->former && nm_lend_knows(l->former, id)))
         return true;
-    if (l->former && id->attempt.number >= l->former_since)
+    if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt) ||
+        (l->former && id->attempt.number >= l->former_since))
         return false;
     return l->choice.rule.mode != NM_LEND_OFF || l->choice.source == NM_YARN_LENDING_NO_TYPE;
 }
