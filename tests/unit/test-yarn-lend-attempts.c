@@ -249,6 +249,28 @@ static void test_an_adopted_container_keeps_its_history(void **state)
     lend_tear_down(&l);
 }
 
+/* The application may be moved to another queue. The answer to a registration says in which one it is. */
+static void test_a_registration_says_the_queue(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    l.queue = "root.b";
+    lend_register(&l); /* after a restart of the ResourceManager */
+    assert_string_equal(l.lender->queue, "root.b");
+    lend_restart(&l);
+    assert_string_equal(l.lender->queue, "root.b");
+    l.queue = NULL;
+    lend_register(&l);
+    assert_string_equal(l.lender->queue, "root.b");
+    l.queue = "root.c";
+    lend_launch(&l, 2);
+    assert_string_equal(l.lender->queue, "root.c");
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_own_containers_of_the_present_attempt_stay_as_they_are),
         cmocka_unit_test(test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers),
         cmocka_unit_test(test_an_adopted_container_keeps_its_history),
+        cmocka_unit_test(test_a_registration_says_the_queue),
     };
     sigset_t mask;
 

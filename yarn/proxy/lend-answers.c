@@ -90,7 +90,7 @@ static bool counts_memory_only(const Masters__RegisterMasterAnswer *m)
  * it. */
 void nm_lender_answer_register(struct nm_lender *l, const Masters__RegisterMasterAnswer *answer)
 {
-    nm_lender_set_queue(l, answer->queue);
+    nm_lender_replace_queue(l, answer->queue);
     l->memory_only = counts_memory_only(answer);
     nm_lend_registered(l->books);
     nm_lender_drop_asks(l);

@@ -129,6 +129,9 @@ nm_printf(4, 5) void nm_lender_report(struct nm_lender *l, enum nm_lender_event 
 void nm_lender_set_queue(struct nm_lender *l, const char *queue);
 void nm_lender_set_type(struct nm_lender *l, const char *type);
 /* Applies the settings to what is known of the application, and passes the rule to the books. */
+/* Notes the queue that the ResourceManager has named now: the application may have been moved. NULL or "": it has named
+ * none. */
+void nm_lender_replace_queue(struct nm_lender *l, const char *queue);
 void nm_lender_choose_rule(struct nm_lender *l);
 /* Returns whether lending needs distributed scheduling, which isn't enabled. */
 bool nm_lender_needs_distributed(const struct nm_lender *l);

@@ -98,6 +98,15 @@ void nm_lender_set_queue(struct nm_lender *l, const char *queue)
     set_text(l, &l->queue, queue);
 }
 
+void nm_lender_replace_queue(struct nm_lender *l, const char *queue)
+{
+    if (!queue || !*queue || (l->queue && nm_streq(l->queue, queue)))
+        return;
+    free(l->queue);
+    l->queue = NULL;
+    nm_lender_set_queue(l, queue);
+}
+
 void nm_lender_set_type(struct nm_lender *l, const char *type)
 {
     set_text(l, &l->type, type);
