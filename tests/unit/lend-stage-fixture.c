@@ -130,10 +130,9 @@ void __wrap_nm_peers_forget(struct nm_peers *p, const void *userdata)
 
 void lend_tell_type(struct lend_fixture *l, const char *type)
 {
-    const struct nm_peer_application a = {.type = type, .queue = NULL};
+    const struct nm_peer_application a = {.type = type, .queue = NULL, .labelled = l->labelled};
     const nm_peer_application_cb_t cb = pending.type_cb;
 
-    (void)l;
     assert_non_null(cb);
     pending.type_cb = NULL;
     cb(pending.type_data, type ? 0 : -EHOSTUNREACH, &a);

@@ -77,6 +77,7 @@ struct lend_fixture {
     int64_t headroom; /* memory in MiB that the answer reports as free for the queue; -1: the answer reports none */
     bool headroom_has_no_vcores;
     const char *queue;
+    bool labelled; /* the application has a node label */
     int resource_types; /* what the registration's answer lists: 0: nothing, 1: memory, 2: memory and CPU */
     bool repeats;
     /* Prepares the answer to a call that the ResourceManager reads. May be NULL. */

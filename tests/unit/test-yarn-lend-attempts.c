@@ -271,6 +271,26 @@ static void test_a_registration_says_the_queue(void **state)
     lend_tear_down(&l);
 }
 
+/* The ResourceManager adds the label of the application to asks without one. */
+static void test_an_application_with_a_label_is_left_alone(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.labelled = true;
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 2");
+    lend_restart(&l);
+    lend_want(&l, 20, 3);
+    assert_string_equal(lend_call(&l), "20 G * 3");
+    lend_launch(&l, 2);
+    lend_want(&l, 20, 1);
+    assert_string_equal(lend_call(&l), "20 G * 1");
+    lend_tear_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers),
         cmocka_unit_test(test_an_adopted_container_keeps_its_history),
         cmocka_unit_test(test_a_registration_says_the_queue),
+        cmocka_unit_test(test_an_application_with_a_label_is_left_alone),
     };
     sigset_t mask;
 

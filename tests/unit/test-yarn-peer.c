@@ -44,6 +44,8 @@ struct fixture {
     struct nm_hadoop_server *rm[2];
     const char *refuses;       /* class of the exception with which the first one refuses calls */
     unsigned n_asked;
+    const char *label; /* that the ResourceManager reports */
+    bool labelled;     /* the result */
     struct nm_hadoop_call *held;
     bool holds;
     /* the last result */
@@ -465,6 +467,7 @@ static void rm_report(struct nm_hadoop_call *call, void *userdata)
     assert_int_equal(request->id->id, 1);
     report.type = (char *)"SPARK";
     report.queue = (char *)"root.a";
+    report.label = (char *)w->label;
     answer.report = &report;
     nm_hadoop_call_answer(call, &answer.base);
 }
@@ -491,6 +494,7 @@ static void on_application(void *userdata, int error, const struct nm_peer_appli
     w->error = error;
     (void)snprintf(w->type, sizeof w->type, "%s", a && a->type ? a->type : "");
     (void)snprintf(w->queue, sizeof w->queue, "%s", a && a->queue ? a->queue : "");
+    w->labelled = a && a->labelled;
 }
 
 static int try_application(struct fixture *w)
@@ -526,6 +530,23 @@ static void test_the_resourcemanager_reports_type_and_queue(void **state)
     nm_peer_rm_tick(w->peers, nm_now_usec() + NM_PEER_IDLE_USEC);
     assert_null(w->peers->rm.client);
     assert_int_equal(ask_application(w), 0);
+}
+
+static void test_the_resourcemanager_reports_a_label(void **state)
+{
+    static const char *const none[] = {NULL, "", "<Not set>", "<DEFAULT_PARTITION>"};
+    struct fixture *w = *state;
+
+    start_rm(w, 0);
+    w->settings.rm_client = w->rms[0];
+    w->label = "gpu";
+    assert_int_equal(ask_application(w), 0);
+    assert_true(w->labelled);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
+        w->label = none[i];
+        assert_int_equal(ask_application(w), 0);
+        assert_false(w->labelled);
+    }
 }
 
 /* The first one refuses with StandbyException, or doesn't listen any more. */
@@ -609,6 +630,7 @@ int main(void)
         TEST(test_forgotten_calls_have_no_callback),
         TEST(test_a_new_token_is_taken_to_the_node),
         TEST(test_the_resourcemanager_reports_type_and_queue),
+        TEST(test_the_resourcemanager_reports_a_label),
         TEST(test_the_active_resourcemanager_is_found),
         TEST(test_a_resourcemanager_that_hangs_is_given_up),
         TEST(test_a_refused_connection_is_not_repeated_immediately),

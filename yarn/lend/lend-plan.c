@@ -49,7 +49,7 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
         reduce(e, -1, NM_LEND_IS_OFF);
     if (l->late)
         reduce(e, 0, NM_LEND_REGISTERED_BEFORE);
-    if (e->labelled)
+    if (e->labelled || l->labelled)
         reduce(e, 0, NM_LEND_LABEL);
     if (e->strict)
         reduce(e, 0, NM_LEND_STRICT);

@@ -236,6 +236,7 @@ bool nm_lend_containers_equal(const struct nm_yarn_container_id *a, const struct
 
 struct nm_lend {
     struct nm_lend_rule rule;
+    bool labelled; /* the application has a node label */
     struct nm_lend_entry *keys; /* sorted by priority and request id */
     size_t n_keys, keys_size;
     struct nm_lend_key_view left_out; /* the newest ask for which there was no key; wanted 0: none */

@@ -48,6 +48,11 @@ void nm_lend_set_rule(struct nm_lend *l, const struct nm_lend_rule *rule)
     l->rule = *rule;
 }
 
+void nm_lend_set_labelled(struct nm_lend *l, bool labelled)
+{
+    l->labelled = labelled;
+}
+
 uint64_t nm_lend_revision(const struct nm_lend *l)
 {
     return l->revision;

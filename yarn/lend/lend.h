@@ -177,6 +177,10 @@ NM_DEFINE_CLEANUP(struct nm_lend *, nm_lend_free)
  * of new and of restored books is NM_LEND_OFF. */
 void nm_lend_set_rule(struct nm_lend *l, const struct nm_lend_rule *rule);
 
+/* Notes whether the application has a node label: the ResourceManager adds it to asks without one, so all are left
+ * alone, as with a lower mode. New and restored books assume that it has none. */
+void nm_lend_set_labelled(struct nm_lend *l, bool labelled);
+
 /* Notes the asks of a call. Returns 0 or -ENOMEM. */
 int nm_lend_ask(struct nm_lend *l, const struct nm_lend_ask *asks, size_t n, uint64_t now_usec);
 
@@ -381,8 +385,8 @@ void nm_lend_each_key(const struct nm_lend *l, nm_lend_key_cb_t cb, void *userda
 int nm_lend_pack(const struct nm_lend *l, uint8_t **ret, size_t *ret_size);
 /* -EBADMSG: the bytes were not made by pack(). */
 int nm_lend_restore(struct nm_bytes packed, struct nm_lend **ret);
-/* Returns a counter that changes whenever the result of pack() changes. */
-uint64_t nm_lend_revision(const struct nm_lend *l);
 /* Corrects the times of restored books: the clock may have been set back since they were packed. Without that, asks,
  * back-offs and promotions would wait until the clock reaches these times again. */
 void nm_lend_limit_times(struct nm_lend *l, uint64_t now_usec);
+/* Returns a counter that changes whenever the result of pack() changes. */
+uint64_t nm_lend_revision(const struct nm_lend *l);

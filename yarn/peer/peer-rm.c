@@ -77,6 +77,12 @@ static void try_next(struct nm_peers *all, int error)
         end_question(rm, rm->questions, error);
 }
 
+/* The ResourceManager says "<Not set>" or "<DEFAULT_PARTITION>" if there is no label. A label can't begin like that. */
+static bool is_label(const char *label)
+{
+    return label && *label && *label != '<';
+}
+
 static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct nm_peer_question *q = userdata;
@@ -97,6 +103,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
 
         a.type = report ? report->type : NULL;
         a.queue = report ? report->queue : NULL;
+        a.labelled = report && is_label(report->label);
     }
     if (q->cb)
         q->cb(q->userdata, error, error == 0 ? &a : NULL);

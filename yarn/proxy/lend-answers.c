@@ -52,7 +52,7 @@ static bool was_lent(const struct nm_lender *l, const struct nm_yarn_container_i
     if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt) ||
         (l->former && id->attempt.number >= l->former_since))
         return false;
-    return l->choice.rule.mode != NM_LEND_OFF || l->choice.source == NM_YARN_LENDING_NO_TYPE;
+    return (l->choice.rule.mode != NM_LEND_OFF && !l->labelled) || l->choice.source == NM_YARN_LENDING_NO_TYPE;
 }
 
 static int take_previous(struct nm_lender *l, Masters__Container *const *list, size_t n)

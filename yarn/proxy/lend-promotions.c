@@ -325,6 +325,7 @@ static void on_application(void *userdata, int error, const struct nm_peer_appli
     l->ask_type_usec = nm_now_usec() + TYPE_RETRY_USEC;
     if (error != 0)
         return;
+    l->labelled = a->labelled;
     nm_lender_set_type(l, a->type);
     nm_lender_set_queue(l, a->queue);
     nm_lender_choose_rule(l); /* the master may not call for a long time, and the status shows the rule */

@@ -70,6 +70,7 @@ struct nm_lender {
     uint64_t former_revision;      /* of `former` when it was packed */
     char *queue, *type;            /* NULL: not known yet */
     struct nm_yarn_lending_choice choice;
+    bool labelled;      /* the application has a node label; known as soon as the type is known */
     bool memory_only;   /* the ResourceManager doesn't count vcores */
     int64_t memory_mib; /* lent, asked for as opportunistic, or observed */
 
@@ -128,10 +129,10 @@ nm_printf(4, 5) void nm_lender_report(struct nm_lender *l, enum nm_lender_event 
 /* Sets the queue or the type, if it isn't known yet. Without memory it stays unknown. */
 void nm_lender_set_queue(struct nm_lender *l, const char *queue);
 void nm_lender_set_type(struct nm_lender *l, const char *type);
-/* Applies the settings to what is known of the application, and passes the rule to the books. */
 /* Notes the queue that the ResourceManager has named now: the application may have been moved. NULL or "": it has named
  * none. */
 void nm_lender_replace_queue(struct nm_lender *l, const char *queue);
+/* Applies the settings to what is known of the application, and passes the rule to the books. */
 void nm_lender_choose_rule(struct nm_lender *l);
 /* Returns whether lending needs distributed scheduling, which isn't enabled. */
 bool nm_lender_needs_distributed(const struct nm_lender *l);

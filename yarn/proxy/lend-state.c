@@ -133,6 +133,7 @@ void nm_lender_choose_rule(struct nm_lender *l)
     if (rule.mode != NM_LEND_OFF && !l->m->context->settings->lending.observes && !nm_lend_is_late(l->books))
         l->m->lends = l->books;
     nm_lend_set_rule(l->books, &rule);
+    nm_lend_set_labelled(l->books, l->labelled);
 }
 
 /* ---- asks for "*" ------------------------------------------------------------------------------- */

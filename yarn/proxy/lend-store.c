@@ -114,6 +114,8 @@ static int pack_with(const struct nm_lender *l, struct nm_bytes books, struct nm
     m.former_since = l->former_since;
     m.queue = l->queue;
     m.type = l->type;
+    m.has_labelled = 1;
+    m.labelled = l->labelled;
     m.has_memory_only = 1;
     m.memory_only = l->memory_only;
     r = put_asks(l, a, &m);
@@ -271,16 +273,18 @@ int nm_lender_restore(struct nm_lender *l, struct nm_bytes kept)
         r = take_lists(l, m, &a);
     if (r == 0) {
         nm_lender_set_queue(l, m->queue);
-        nm_lender_set_type(l, m->type);
+        if (m->has_labelled) /* the type and the label are asked for together */
+            nm_lender_set_type(l, m->type);
+        l->labelled = m->labelled;
         l->memory_only = m->memory_only;
         l->uncertain = true;
         l->dirty = false;
         l->saved_revision = nm_lend_revision(l->books);
+        nm_lend_limit_times(l->books, nm_steady_usec());
     }
     nm_arena_done(&a);
     return r;
 }
-        nm_lend_limit_times(l->books, nm_steady_usec());
 
 /* ---- from one attempt to the next ----------------------------------------------------------------- */
 
@@ -327,6 +331,7 @@ void nm_lender_inherit(void *stage, const void *former)
     take_former_updates(l, from);
     nm_lender_set_queue(l, from->queue);
     nm_lender_set_type(l, from->type);
+    l->labelled = from->labelled;
     l->memory_only = from->memory_only;
 }
 
