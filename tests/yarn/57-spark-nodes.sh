@@ -37,7 +37,7 @@ preempted() {
     need 'preempted: the job shuffles its data' gets_ready preempted
     is 'preempted: all executors are lent' "$(count_of "$id" "$was_guaranteed")" 0
     at_least 'preempted: some of them run on the first node' "$(executors_on 1 preempted)" 1
-    check 'a surge takes back an executor' surge 30 counts_more "$id" "$taken_back" 1
+    check 'a surge takes back an executor' surge 1 30 counts_more "$id" "$taken_back" 1
     lost=$(count_of "$id" "$taken_back")
     proceed preempted
     ended_once preempted

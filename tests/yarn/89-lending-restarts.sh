@@ -53,7 +53,7 @@ restarts_lent() {
     is 'no map has ended' "$(count_of "$id" "$lent_now")" 4
     use_node 1
     failures_before[1]=$(status_of .upstream.failures)
-    check 'a surge takes back a lent map after the restart' surge 30 counts_more "$id" "$taken_back" 1
+    check 'a surge takes back a lent map after the restart' surge 1 30 counts_more "$id" "$taken_back" 1
     local lost
     lost=$(count_of "$id" "$taken_back")
     lent_promote "$id" $((4 - lost))

@@ -152,21 +152,32 @@ held_lent() { # NAME RULE MAPS
         -input "file://$shared/work/$1-in" -output "file://$shared/work/$1-out" -mapper "/bin/sh $shared/work/$1.sh"
 }
 held_result() { cat "$shared/work/$1-out"/part-* | sed 's/\s*$//' | sort | paste -sd ' '; } # NAME
-# Simulates a surge of the first machine's memory, until CONDITION succeeds. What is not the node's memory is used first, so nearly all
-# memory of the machine must be in use.
-surge() { # SECONDS CONDITION...
-    local status=0
+# Simulates a surge of a machine's memory, until CONDITION succeeds. What is not the node's memory is used first, so nearly all memory
+# of the machine must be in use.
+surge() { # N SECONDS CONDITION...
+    local status=0 node_proc=$dir/proc
+    [ "$1" = 1 ] || node_proc=$dir/proc$1
     node_memory 16300
-    wait_until "$@" || status=$?
+    wait_until "${@:2}" || status=$?
     node_memory 0
     return "$status"
+}
+# Prints the number of a node that runs a container of the job, with the condition.
+node_with() { # ID JQ-CONDITION
+    local n
+    for n in "${!nmd_nodes[@]}"; do
+        NMD_SOCKET=$dir/nmd$n/nmd.sock nmctl list --all --json |
+            jq -e --arg id "$1" "any(.[]; (.id | contains(\$id)) and .name != \"master\" and $2)" >/dev/null && echo "$n" && return
+    done
 }
 
 # ---- jobs ----------------------------------------------------------------------------------------
 
-# A surge takes back lent maps of the job "held". Sets $lost.
+# A surge takes back lent maps of the job "held", on a node that has one. Sets $lost.
 lent_surge() { # ID MAPS
-    check 'a surge takes back a lent map' surge 30 counts_more "$1" "$taken_back" 1
+    local node
+    node=$(node_with "$1" "$lent_now")
+    check "a surge of node ${node:-1} takes back a lent map" surge "${node:-1}" 60 counts_more "$1" "$taken_back" 1
     lost=$(count_of "$1" "$taken_back")
     check 'the master asks for the lost map again' wait_until 30 asks_again "$1" "$2" "$lost"
     at_least 'nmctl status counts the lost map' "$(masters .lending.preempted)" "$lost"
