@@ -76,10 +76,12 @@ killed() {
     check 'killed: the service of the second node has sent blocks' wait_until 90 has_sent 2 1
 }
 
-# Spark pushes blocks only with a serializer whose objects can be moved, and to at least this number of hosts.
+# Spark pushes blocks only with a serializer whose objects can be moved, and to at least this number of hosts. Of a small shuffle it
+# reports a failed merge only if it waits for it.
 pushed() {
     begin pushed spark.shuffle.push.enabled=true spark.serializer=org.apache.spark.serializer.KryoSerializer \
-        spark.shuffle.push.mergersMinStaticThreshold=1 spark.shuffle.push.finalize.timeout=1s spark.shuffle.push.results.timeout=1s \
+        spark.shuffle.push.mergersMinStaticThreshold=1 spark.shuffle.push.minShuffleSizeToWait=0 \
+        spark.shuffle.push.finalize.timeout=1s spark.shuffle.push.results.timeout=1s \
         -- "$(files_of pushed)"
     proceed pushed
     ended_once pushed
