@@ -198,8 +198,8 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
  * for as opportunistic back off for a minute, or until a registration. For 10 seconds, counts of guaranteed containers
  * are sent with the master's own asks only: one of those that the books had added to the call may be the reason. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec);
-/* Notes that the call was refused because of an ask, and that the next plan repeats it without what the books had added.
- * If the repeated call is answered, each addition is sent alone once, and one that is refused alone is sent again after
+/* Notes that the call was refused because of an ask, and that the next plan repeats it without what the books had
+ * added. If the repeated call is answered, each addition is sent alone once, and one that is refused alone is sent again after
  * 10, 10, 20, 40 ... 640 seconds. So an ask that the ResourceManager has never accepted doesn't keep others back, for
  * example one of a call that was answered with the answer to an earlier call, or during which nmd was restarted. */
 void nm_lend_repeated(struct nm_lend *l);
