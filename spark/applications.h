@@ -61,7 +61,7 @@ struct nm_spark_usage {
     uint64_t blocks_ok, blocks_failed, sent_bytes;
     uint64_t slow;                  /* clients that were disconnected because they read too slowly */
     uint64_t connections, streams;  /* now */
-    uint64_t stalled;               /* clients that have read nothing for some time, now */
+    uint64_t stalled;               /* clients that are stalled now (spark/sender.h) */
 };
 
 /* Adds what a connection has done since the last call, with the CPU time that it has used beyond what was booked. */

@@ -9,7 +9,7 @@
 #include "shuffle/wait.h"
 #include "spark/service.h"
 
-/* Time after which a client that reads nothing counts as stalled. */
+/* A client counts as stalled if the sender has bytes for it and the client reads none for this time. */
 #define NM_SPARK_STALLED_USEC (10 * NM_USEC_PER_SEC)
 
 struct nm_spark_sender {
@@ -19,7 +19,7 @@ struct nm_spark_sender {
     uint64_t host;
     uint64_t booked_usec;      /* work that was booked; the owner of the connection resets it */
     struct nm_spark_usage done; /* what was sent; the owner resets it, too */
-    bool is_stalled;           /* the client has read nothing for NM_SPARK_STALLED_USEC */
+    bool is_stalled;           /* the client has read no byte for NM_SPARK_STALLED_USEC */
     struct nm_spark_cipher *cipher; /* NULL: what is sent is not encrypted */
     struct nm_writer out;      /* collected bytes */
     struct nm_writer wire;     /* encrypted bytes, if there is a cipher */

@@ -84,7 +84,7 @@ struct fixture {
     uint64_t seed, random, now_usec;
     int n_keys;
     struct nm_lend *l;
-    struct nm_lend *former;  /* what the node knows of earlier attempts; NULL: nothing */
+    struct nm_lend *former;  /* the books of the earlier attempts on this node; NULL: there were none */
     int attempt, first[ATTEMPTS_MAX]; /* the present attempt, and the first container of each */
     uint64_t granted_before, shown; /* lent by the books of earlier attempts; lent in this history */
     struct nm_lend_rule rule;

@@ -229,7 +229,7 @@ static void a_container_whose_key_has_lost_its_place_is_preempted(void **state)
     assert_int_equal(minutes_until_lent(w, twenty), 1);
 }
 
-/* A master that has a container preempted with each of 256 priorities gets nothing more with further ones for half an
+/* The node preempts a container of each of 256 priorities. Then nmd lends nothing with further priorities for half an
  * hour. */
 static void keys_that_back_off_use_up_the_places(void **state)
 {

@@ -439,7 +439,8 @@ static void take_answer(struct fixture *w, const struct answer *a)
     const bool known = a->id == w->handled_id;
     const bool repeated = nm_lend_begin_answer(w->l, a->id);
 
-    /* After a restart, the books may treat a repeated answer as new if they have counted nothing of it. */
+    /* After a restart of nmd, the books may take a repeated answer for a new one if they have counted no container of
+     * the first one. */
     CHECK(w, repeated == known || (known && w->restarted && !counts_any(w, a)));
     take_granted(w, a, false, known);
     take_granted(w, a, true, known);

@@ -86,7 +86,7 @@ static bool may_see(void *userdata, const char *container)
     return true;
 }
 
-/* Returns how many lent containers the status shows; -1: it shows nothing of lending. */
+/* Returns how many lent containers the status of nmd shows, or -1 if the status has no part about lending. */
 static int64_t shown_lent(const struct lend_fixture *l)
 {
     json_t *o = nm_yarn_proxy_to_json(l->w.proxy, may_see, NULL, true);
@@ -122,7 +122,7 @@ static void test_what_is_lent_is_shown_after_lending_was_removed(void **state)
     lend_grant(&l, 2, true);
     lend_grant(&l, 3, true);
     (void)lend_call(&l);
-    /* nothing else enables the proxy; the master still needs it */
+    /* only the former lending needed the proxy; the master that was started then still uses it */
     l.w.settings.lending.enabled = l.w.settings.proxy = false;
     assert_false(nm_yarn_proxy_is_needed(&l.w.settings, l.w.dir)); /* its addresses aren't valid */
     l.w.settings.proxy_possible = true;

@@ -31,6 +31,7 @@ enum nm_yarn_reader_event nm_yarn_reader_report(struct nm_yarn_reader_report *r,
                                                 const struct nm_yarn_shuffle_figures *figures,
                                                 const struct nm_yarn_shuffle_usage *top, size_t n, uint64_t now_usec,
                                                 char ret[static NM_YARN_READER_REPORT_SIZE]);
-/* Describes what an application was sent. Returns false if there is nothing to describe. */
+/* Writes a sentence that says how much the server has sent to the clients of an application that has ended. Returns
+ * false if there was neither a block nor a slow reader to report. */
 bool nm_yarn_reader_total(const char *program, const struct nm_yarn_shuffle_usage *last,
                           char ret[static NM_YARN_READER_REPORT_SIZE]);

@@ -17,7 +17,7 @@ struct nm_yarn_shuffle_figures {
     uint64_t slow;    /* connections that were closed, because the client read too slowly; 0 for nm-shuffle */
     /* Present numbers. Those of executors and streams are 0 for nm-shuffle. */
     uint64_t connections, executors, streams;
-    uint64_t stalled; /* clients that have read nothing for 10 s, now; 0 for nm-shuffle */
+    uint64_t stalled; /* clients that now have read nothing for 10 s; nm-shuffle does not count them */
 };
 
 /* What nm-spark-shuffle has done for an application. */

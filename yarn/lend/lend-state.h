@@ -81,8 +81,8 @@ struct nm_lend_entry {
     uint64_t granted_total, lent_total; /* containers granted since the key is known, and the lent part of them */
     uint64_t asked_usec; /* when lent_asked rose from 0, or when the last opportunistic container was granted */
     uint64_t preempted_usec, backs_off_until_usec;
-    uint32_t back_off_step; /* number of back-offs of the priority since the last reset; 0: none, or another key of the
-                               priority has it */
+    uint32_t back_off_step; /* how often the priority has backed off since the last reset. One key of the priority has
+                               this number, and the others have 0 */
 
     /* Sizes for which the ResourceManager may have an opportunistic count: it has a count for each size. A size is
      * removed when the ResourceManager has read that its count is 0. */
@@ -108,7 +108,7 @@ struct nm_lend_entry {
     uint32_t guaranteed_max; /* the ResourceManager has at most this guaranteed count */
     bool guesses;            /* since a restart of nmd: guaranteed_max is a guess */
     uint64_t sent_usec;
-    bool is_late;      /* in a repeated answer: nothing of the first one was counted for this key */
+    bool is_late;      /* the answer is repeated, but the books have counted nothing of the first one for this key */
     bool in_call;      /* the master sets the count in this call */
     bool set;          /* the master has set the count since the last answer */
     bool refused;      /* since the last answer, a call that had an opportunistic count was refused */
