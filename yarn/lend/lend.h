@@ -199,9 +199,10 @@ int nm_lend_plan(struct nm_lend *l, const struct nm_lend_limits *limits, uint64_
  * are sent with the master's own asks only: one of those that the books had added to the call may be the reason. */
 void nm_lend_refused(struct nm_lend *l, uint64_t now_usec);
 /* Notes that the call was refused because of an ask, and that the next plan repeats it without what the books had
- * added. If the repeated call is answered, each addition is sent alone once, and one that is refused alone is sent again after
- * 10, 10, 20, 40 ... 640 seconds. So an ask that the ResourceManager has never accepted doesn't keep others back, for
- * example one of a call that was answered with the answer to an earlier call, or during which nmd was restarted. */
+ * added. If the repeated call is answered, each addition is sent alone once, and one that is refused alone is sent
+ * again after 10, 10, 20, 40 ... 640 seconds. So an ask that the ResourceManager has never accepted doesn't keep others
+ * back, for example one of a call that was answered with the answer to an earlier call, or during which nmd was
+ * restarted. */
 void nm_lend_repeated(struct nm_lend *l);
 /* Notes what the queue's limit leaves now, for the containers of the answer that follows: other masters of the queue
  * may have taken memory since the plan. left_mib: the limit less lent_memory_mib and asked_memory_mib of all masters of
