@@ -27,6 +27,7 @@ NOT_REGISTERED = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegister
 G, O = 1, 2  # execution types
 PROMOTE = 2
 KILLED_BY_NODE, PREEMPTED = -108, -102
+QUEUE = "root.default"
 PLENTY = (1 << 20, 1 << 10)  # memory and vcores
 
 
@@ -108,7 +109,7 @@ class Books:
 
     def register(self):
         self.registered, self.response_id, self.waiting = True, 0, {}
-        return message(1, resource(8192, 8)) + b"".join(message(4, c) for c in self.recovered) + message(5, "root.default")
+        return message(1, resource(8192, 8)) + b"".join(message(4, c) for c in self.recovered) + message(5, QUEUE)
 
 
 class Update:
@@ -147,7 +148,7 @@ class ForClients(Rpc):
         kind = reports.get(application)
         if kind is None:
             return refusal(header, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException")
-        report = message(1, number(1, application) + number(2, CLUSTER)) + message(2, "ada") + message(3, "default") + \
+        report = message(1, number(1, application) + number(2, CLUSTER)) + message(2, "ada") + message(3, QUEUE) + \
             message(18, kind)
         return answered(header, message(1, report))
 
@@ -676,7 +677,7 @@ def try_ended():
     answer = a.beat_until(lambda answer: len(answer.given) == 2)
     taken, kept = answer.numbers
     begin = r"Asked for as guaranteed; lent after [0-9.]+s without a grant; "
-    who = rf" It was lent to appattempt_{CLUSTER}_{a.n:04}_000001 of the user ada in the queue default\."
+    who = rf" It was lent to appattempt_{CLUSTER}_{a.n:04}_000001 of the user ada in the queue {re.escape(QUEUE)}\."
     preempted, ended = (begin + how + r" [0-9.a-z]+ after it was lent\..*" + who
                         for how in ("preempted", "the application's attempt ended"))
     fact("explain names the application of a lent container", a.explained(kept, begin + ".*" + who), begin + ".*" + who)
