@@ -28,6 +28,7 @@ on_any_node=('spark.hadoop.yarn.resourcemanager.scheduler.address=${env.NM_HOST}
 begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     spark_begin "$1" "${on_any_node[@]}" "${service_options[@]}" "${@:2}"
 }
+initial=(spark.dynamicAllocation.initialExecutors=4) # a job with "spread" has not begun when it waits for executors
 both_have_executors() { [ "$(executors_on 1 "$1")" -gt 0 ] && [ "$(executors_on 2 "$1")" -gt 0 ]; } # NAME: for wait_until
 
 preempted() {
@@ -61,7 +62,7 @@ lent_restart_second() { # without a ResourceManager
     nmd_node_start 2 "$proxy.address=node02:8049" "$(service_port 2)" "$memory_of_node=$second_mb"
 }
 killed() {
-    begin killed -- "$(files_of killed)"
+    begin killed "${initial[@]}" -- "$(files_of killed)" spread
     pushed
     need 'killed: the job shuffles its data' gets_ready killed
     check 'killed: executors run on both nodes' both_have_executors killed
@@ -77,12 +78,12 @@ killed() {
 }
 
 # Spark pushes blocks only with a serializer whose objects can be moved, and to at least this number of hosts. Of a small shuffle it
-# reports a failed merge only if it waits for it.
+# reports a failed merge only if it waits for it, for at most results.timeout.
 pushed() {
     begin pushed spark.shuffle.push.enabled=true spark.serializer=org.apache.spark.serializer.KryoSerializer \
         spark.shuffle.push.mergersMinStaticThreshold=1 spark.shuffle.push.minShuffleSizeToWait=0 \
-        spark.shuffle.push.finalize.timeout=1s spark.shuffle.push.results.timeout=1s \
-        -- "$(files_of pushed)"
+        spark.shuffle.push.finalize.timeout=1s spark.shuffle.push.results.timeout=60s \
+        "${initial[@]}" -- "$(files_of pushed)" spread
     proceed pushed
     ended_once pushed
     at_least 'pushed: the driver could not finalize the merge of any of the shuffles' \
@@ -91,7 +92,8 @@ pushed() {
 
 exclude() { printf '%s\n' "$@" >"$dir/exclude"; } # HOST...
 released() {
-    begin released spark.authenticate=true spark.dynamicAllocation.executorIdleTimeout=1s -- "$(files_of released)" released
+    begin released spark.authenticate=true spark.dynamicAllocation.executorIdleTimeout=15s "${initial[@]}" \
+        -- "$(files_of released)" spread released
     need 'released: the job shuffles its data, and Spark releases all executors' gets_ready released
     check 'released: no executor runs' wait_until 60 no_executor_runs released
     exclude node02

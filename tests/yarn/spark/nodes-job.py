@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A job for PySpark whose map outputs outlive their executors: nodes-job.py IGNORED IGNORED PREFIX [released]. It joins two wide
-# shuffles, creates the file PREFIX.ready, waits for the file PREFIX.go, reads the same shuffles again, and writes PREFIX.result. With
-# "released" it creates PREFIX.ready when Spark has released all executors.
+# A job for PySpark whose map outputs outlive their executors: nodes-job.py IGNORED IGNORED PREFIX [spread] [released]. It joins two
+# wide shuffles, creates the file PREFIX.ready, waits for the file PREFIX.go, reads the same shuffles again, and writes PREFIX.result.
+# With "spread" it begins when executors run on two nodes, so that both nodes have map outputs. With "released" it creates
+# PREFIX.ready when Spark has released all executors.
 #
 # Only Spark's JVM runs the tasks: PySpark 3.3 can't send functions of Python 3.11 to executors.
 import os
@@ -22,6 +23,13 @@ for name, value in (("adaptive.enabled", "false"), ("autoBroadcastJoinThreshold"
 def executors():
     """Returns the number of executors. Spark's list also has the driver."""
     return spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
+
+
+def nodes():
+    """Returns the nodes with executors. The driver is not on a node. An entry is a host and a port."""
+    entries = spark.sparkContext._jvm.scala.collection.JavaConverters.seqAsJavaList(
+        spark.sparkContext._jsc.sc().getExecutorMemoryStatus().keys().toSeq())
+    return {str(entry).rsplit(":", 1)[0] for entry in entries if str(entry).startswith("node")}
 
 
 def wait_for(what, condition, seconds=120):
@@ -50,6 +58,8 @@ def create(suffix, text=""):
         file.write(text)
 
 
+if "spread" in sys.argv:
+    wait_for("executors run on two nodes", lambda: len(nodes()) > 1, 240)
 rdd = joined()
 first = read(rdd)
 in_group = ROWS // KEYS

@@ -4,7 +4,7 @@
 # Jobs of PySpark that use Spark's shuffle service with dynamic allocation, for suites that source this file after jobs.sh or lent.sh
 # with spark in jobs_of. The file system is the local one.
 #
-#   spark_begin NAME "${service_options[@]}" OPTION... -- "$(files_of NAME)" [released]     submits spark/nodes-job.py
+#   spark_begin NAME "${service_options[@]}" OPTION... -- "$(files_of NAME)" [spread] [released]  submits spark/nodes-job.py
 #   gets_ready NAME   waits until the job has read its shuffles once
 #   proceed NAME      lets the job read the same shuffles again
 #   ended_once NAME   checks that the job succeeds with the right result, and that no map has run again
