@@ -271,6 +271,29 @@ static void test_a_registration_says_the_queue(void **state)
     lend_tear_down(&l);
 }
 
+/* The default label of the new queue is asked for. */
+static void test_the_label_of_a_new_queue_counts(void **state)
+{
+    struct lend_fixture l;
+    unsigned before;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 2");
+    before = l.type_questions;
+    l.queue = "root.b";
+    lend_register(&l);
+    assert_int_equal(l.type_questions, before + 1);
+    l.labelled = true;
+    lend_tell_type(&l, "SPARK");
+    lend_want(&l, 20, 2);
+    assert_string_equal(lend_call(&l), "20 G * 2");
+    assert_int_equal(l.type_questions, before + 1);
+    lend_tear_down(&l);
+}
+
 /* The ResourceManager adds the label of the application to asks without one. */
 static void test_an_application_with_a_label_is_left_alone(void **state)
 {
@@ -303,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_ends_of_an_attempt_elsewhere_are_those_of_lent_containers),
         cmocka_unit_test(test_an_adopted_container_keeps_its_history),
         cmocka_unit_test(test_a_registration_says_the_queue),
+        cmocka_unit_test(test_the_label_of_a_new_queue_counts),
         cmocka_unit_test(test_an_application_with_a_label_is_left_alone),
     };
     sigset_t mask;

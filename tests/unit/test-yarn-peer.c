@@ -45,7 +45,10 @@ struct fixture {
     const char *refuses;       /* class of the exception with which the first one refuses calls */
     unsigned n_asked;
     const char *label; /* that the ResourceManager reports */
-    bool labelled;     /* the result */
+    const char *queue_label, *refuses_queue;
+    bool has_no_queue; /* in the report */
+    unsigned n_queues;
+    bool labelled; /* the result */
     struct nm_hadoop_call *held;
     bool holds;
     /* the last result */
@@ -466,16 +469,39 @@ static void rm_report(struct nm_hadoop_call *call, void *userdata)
     }
     assert_int_equal(request->id->id, 1);
     report.type = (char *)"SPARK";
-    report.queue = (char *)"root.a";
+    report.queue = w->has_no_queue ? NULL : (char *)"root.a";
     report.label = (char *)w->label;
     answer.report = &report;
     nm_hadoop_call_answer(call, &answer.base);
 }
 
+static void rm_queue(struct nm_hadoop_call *call, void *userdata)
+{
+    const Peer__QueueRequest *request = (const Peer__QueueRequest *)nm_hadoop_call_request(call);
+    Peer__QueueAnswer answer = PEER__QUEUE_ANSWER__INIT;
+    Peer__QueueInfo info = PEER__QUEUE_INFO__INIT;
+    struct fixture *w = userdata;
+    struct nm_exception why;
+
+    w->n_queues++;
+    assert_string_equal(request->queue, "root.a");
+    if (w->refuses_queue) {
+        nm_exception_set(&why, NM_EXCEPTION_APPLICATION, w->refuses_queue, "No.");
+        if (nm_streq(w->refuses_queue, STANDBY))
+            w->refuses_queue = NULL; /* the other one is active */
+        nm_hadoop_call_refuse(call, &why);
+        return;
+    }
+    info.label = (char *)w->queue_label;
+    answer.info = &info;
+    nm_hadoop_call_answer(call, &answer.base);
+}
+
 static const struct nm_hadoop_method rm_methods[] = {
     {"getApplicationReport", &peer__application_request__descriptor, rm_report},
+    {"getQueueInfo", &peer__queue_request__descriptor, rm_queue},
 };
-static const struct nm_hadoop_protocol rm_protocol = {CLIENT_PROTOCOL, 1, rm_methods, 1};
+static const struct nm_hadoop_protocol rm_protocol = {CLIENT_PROTOCOL, 1, rm_methods, NM_ARRAY_SIZE(rm_methods)};
 
 static void start_rm(struct fixture *w, size_t i)
 {
@@ -547,6 +573,54 @@ static void test_the_resourcemanager_reports_a_label(void **state)
         assert_int_equal(ask_application(w), 0);
         assert_false(w->labelled);
     }
+}
+
+static void test_the_default_label_of_the_queue_counts(void **state)
+{
+    static const char *const none[] = {NULL, "", "<DEFAULT_PARTITION>"};
+    struct fixture *w = *state;
+
+    start_rm(w, 0);
+    w->settings.rm_client = w->rms[0];
+    w->queue_label = "gpu";
+    assert_int_equal(ask_application(w), 0);
+    assert_true(w->labelled);
+    assert_string_equal(w->type, "SPARK");
+    assert_string_equal(w->queue, "root.a");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
+        w->queue_label = none[i];
+        assert_int_equal(ask_application(w), 0);
+        assert_false(w->labelled);
+    }
+    assert_int_equal(w->n_queues, 4);
+    w->label = "gpu"; /* the application's own label makes the question needless, as a missing queue does */
+    assert_int_equal(ask_application(w), 0);
+    assert_true(w->labelled);
+    w->label = NULL;
+    w->has_no_queue = true;
+    assert_int_equal(ask_application(w), 0);
+    assert_false(w->labelled);
+    assert_int_equal(w->n_queues, 4);
+}
+
+static void test_an_application_is_known_without_its_queue(void **state)
+{
+    struct fixture *w = *state;
+
+    start_rm(w, 0);
+    start_rm(w, 1);
+    w->settings.ha = true;
+    w->settings.rm_clients = w->rms;
+    w->settings.n_rm_clients = 2;
+    w->queue_label = "gpu";
+    w->refuses_queue = "org.apache.hadoop.yarn.exceptions.YarnException";
+    assert_int_equal(ask_application(w), 0);
+    assert_string_equal(w->type, "SPARK");
+    assert_false(w->labelled);
+    w->refuses_queue = STANDBY; /* it became the standby one between the two calls */
+    assert_int_equal(ask_application(w), 0);
+    assert_true(w->labelled);
+    assert_int_equal(w->n_queues, 3);
 }
 
 /* The first one refuses with StandbyException, or doesn't listen any more. */
@@ -631,6 +705,8 @@ int main(void)
         TEST(test_a_new_token_is_taken_to_the_node),
         TEST(test_the_resourcemanager_reports_type_and_queue),
         TEST(test_the_resourcemanager_reports_a_label),
+        TEST(test_the_default_label_of_the_queue_counts),
+        TEST(test_an_application_is_known_without_its_queue),
         TEST(test_the_active_resourcemanager_is_found),
         TEST(test_a_resourcemanager_that_hangs_is_given_up),
         TEST(test_a_refused_connection_is_not_repeated_immediately),

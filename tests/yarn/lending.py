@@ -27,7 +27,7 @@ NOT_REGISTERED = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegister
 G, O = 1, 2  # execution types
 PROMOTE = 2
 KILLED_BY_NODE, PREEMPTED = -108, -102
-QUEUE = "root.default"
+QUEUE, LABELLED = "root.default", "root.labelled"  # the latter has a default label
 PLENTY = (1 << 20, 1 << 10)  # memory and vcores
 
 
@@ -47,7 +47,8 @@ class Books:
     """The scheduler's books about one application. Asks of the two types are kept apart, and each ask for "*" sets the count.
     grants_opportunistic: opportunistic asks are granted at once, as by the stock scheduler. Otherwise give() grants."""
 
-    def __init__(self, application):
+    def __init__(self, application, queue=QUEUE):
+        self.queue = queue
         self.application, self.grants_opportunistic, self.registered, self.recovered = application, True, False, []
         self.next_container, self.last, self.response_id, self.limit = 2, b"", 0, PLENTY
         self.waiting, self.asks, self.releases, self.updates, self.parts = {}, [], [], [], []
@@ -109,7 +110,7 @@ class Books:
 
     def register(self):
         self.registered, self.response_id, self.waiting = True, 0, {}
-        return message(1, resource(8192, 8)) + b"".join(message(4, c) for c in self.recovered) + message(5, QUEUE)
+        return message(1, resource(8192, 8)) + b"".join(message(4, c) for c in self.recovered) + message(5, self.queue)
 
 
 class Update:
@@ -143,13 +144,16 @@ class ForClients(Rpc):
     asked = {}
 
     def respond(self, header, method, request):
+        if method == b"getQueueInfo":
+            label = message(9, "fast") if fields(request)[1] == LABELLED.encode() else b""
+            return answered(header, message(1, message(1, fields(request)[1]) + label))
         application = fields(fields(request)[1])[1]
         self.asked[application] = self.asked.get(application, 0) + 1
         kind = reports.get(application)
         if kind is None:
             return refusal(header, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException")
-        report = message(1, number(1, application) + number(2, CLUSTER)) + message(2, "ada") + message(3, QUEUE) + \
-            message(18, kind)
+        report = message(1, number(1, application) + number(2, CLUSTER)) + message(2, "ada") + \
+            message(3, books[application].queue) + message(18, kind)
         return answered(header, message(1, report))
 
 
@@ -197,10 +201,10 @@ class Application:
     """Starts a master in its container, and makes its calls with the proxy's token."""
     count = 0
 
-    def __init__(self, wish=None, kind="MAPREDUCE", grants=True, registers=True, on_death=None):
+    def __init__(self, wish=None, kind="MAPREDUCE", grants=True, registers=True, on_death=None, queue=QUEUE):
         Application.count += 1
         self.n = Application.count
-        self.rm = books[self.n] = Books(self.n)
+        self.rm = books[self.n] = Books(self.n, queue)
         self.rm.grants_opportunistic, reports[self.n], self.response_id = grants, kind, 0
         self.token = master.nm_token(application=self.n)
         wish = message(4, message(1, "NMD_LEND") + message(2, wish)) if wish else b""
@@ -413,6 +417,9 @@ def try_left_alone():
     fact("an ask for certain hosts only is left alone", a.rm.pending(2), "1 + 0")
     a.beat(ask(3, 1, more=message(3, message(1, "yarn.io/gpu") + number(2, 1) + message(3, ""))))
     fact("an ask for another resource is left alone", a.rm.asks, ["3 * G1"])
+    labelled = Application("all", queue=LABELLED)
+    labelled.beat(ask(20, 2))
+    fact("an ask in a queue with a default label is left alone", labelled.rm.asks, ["20 * G2"])
     flink = Application("all", kind="Apache Flink")
     flink.beat(ask(20, 2))
     fact("an application of another type is left alone", flink.rm.asks, ["20 * G2"])

@@ -9,6 +9,7 @@
 #include "yarn/peer/peer-state.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "yarn/id-messages.h"
 #include "yarn/peer/peer.pb-c.h"
@@ -18,6 +19,7 @@
 #define USER "yarn" /* the user name of daemons in a cluster without Kerberos */
 
 static void connect_now(struct nm_peers *all);
+static int send_question(struct nm_peers *all, struct nm_peer_question *q);
 
 /* ---- questions ---------------------------------------------------------------------------- */
 
@@ -29,6 +31,13 @@ static void remove_question(struct nm_peer_rm *rm, struct nm_peer_question *q)
         at = &(*at)->next;
     *at = q->next;
     rm->n_questions--;
+}
+
+static void free_question(struct nm_peer_question *q)
+{
+    free(q->type);
+    free(q->queue);
+    free(q);
 }
 
 static void end_question(struct nm_peer_rm *rm, struct nm_peer_question *q, int error)
@@ -46,7 +55,7 @@ static void deliver(struct nm_peer_rm *rm)
         rm->ended = q->next;
         if (q->cb)
             q->cb(q->userdata, q->error, NULL);
-        free(q);
+        free_question(q);
     }
 }
 
@@ -83,12 +92,59 @@ static bool is_label(const char *label)
     return label && *label && *label != '<';
 }
 
+/* Ends a question that the ResourceManager has answered, by a refusal if error isn't 0. */
+static void finish(struct nm_peer_rm *rm, struct nm_peer_question *q, int error, bool labelled)
+{
+    const struct nm_peer_application a = {.type = q->type, .queue = q->queue, .labelled = labelled};
+
+    remove_question(rm, q);
+    if (q->cb)
+        q->cb(q->userdata, error, error == 0 ? &a : NULL);
+    free_question(q);
+}
+
+static int set_text(char **to, const char *text)
+{
+    *to = text && *text ? strdup(text) : NULL;
+    return *to || !text || !*text ? 0 : -ENOMEM;
+}
+
+/* A queue's default label counts for an application without a label. */
+static void on_report(struct nm_peer_rm *rm, struct nm_peer_question *q, const Peer__ApplicationReport *report)
+{
+    int r = 0;
+
+    if (report) {
+        r = set_text(&q->type, report->type);
+        r = r < 0 ? r : set_text(&q->queue, report->queue);
+    }
+    if (r == 0 && q->queue && !is_label(report->label)) {
+        q->is_reported = true;
+        r = send_question(q->all, q);
+        if (r == 0)
+            return;
+    }
+    finish(rm, q, r, report && is_label(report->label));
+}
+
+/* A scheduler that doesn't describe the queue has no label for it. */
+static void on_answer(struct nm_peer_rm *rm, struct nm_peer_question *q, int error, const ProtobufCMessage *answer)
+{
+    const Peer__QueueAnswer *a = q->is_reported && error == 0 ? (const Peer__QueueAnswer *)answer : NULL;
+
+    if (q->is_reported)
+        finish(rm, q, 0, a && a->info && is_label(a->info->label));
+    else if (error == 0)
+        on_report(rm, q, ((const Peer__ApplicationAnswer *)answer)->report);
+    else
+        finish(rm, q, error, false);
+}
+
 static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct nm_peer_question *q = userdata;
     struct nm_peers *all = q->all;
     struct nm_peer_rm *rm = &all->rm;
-    struct nm_peer_application a = {};
 
     rm->used_usec = nm_now_usec();
     if (error != 0 && (error != -EREMOTEIO || (why && nm_exception_is(why, STANDBY)))) {
@@ -97,17 +153,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         return;
     }
     rm->tried = 0;
-    remove_question(rm, q);
-    if (error == 0) {
-        const Peer__ApplicationReport *report = ((const Peer__ApplicationAnswer *)answer)->report;
-
-        a.type = report ? report->type : NULL;
-        a.queue = report ? report->queue : NULL;
-        a.labelled = report && is_label(report->label);
-    }
-    if (q->cb)
-        q->cb(q->userdata, error, error == 0 ? &a : NULL);
-    free(q);
+    on_answer(rm, q, error, answer);
 }
 
 /* Without questions, the end of the connection doesn't matter. With questions, on_reply() has handled the end. */
@@ -119,16 +165,30 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     all->rm.client = nm_hadoop_client_free(all->rm.client);
 }
 
-static int send_question(struct nm_peers *all, struct nm_peer_question *q)
+static int send_about_application(struct nm_peers *all, struct nm_peer_question *q)
 {
     Peer__ApplicationRequest request = PEER__APPLICATION_REQUEST__INIT;
     Hadoop__ApplicationId id;
-    int r;
 
     nm_yarn_application_message_set(&id, &q->id);
     request.id = &id;
-    r = nm_hadoop_client_call(all->rm.client, "getApplicationReport", &request.base,
-                              &peer__application_answer__descriptor, 0, UINT64_MAX, on_reply, q);
+    return nm_hadoop_client_call(all->rm.client, "getApplicationReport", &request.base,
+                                 &peer__application_answer__descriptor, 0, UINT64_MAX, on_reply, q);
+}
+
+static int send_about_queue(struct nm_peers *all, struct nm_peer_question *q)
+{
+    Peer__QueueRequest request = PEER__QUEUE_REQUEST__INIT;
+
+    request.queue = q->queue;
+    return nm_hadoop_client_call(all->rm.client, "getQueueInfo", &request.base, &peer__queue_answer__descriptor, 0,
+                                 UINT64_MAX, on_reply, q);
+}
+
+static int send_question(struct nm_peers *all, struct nm_peer_question *q)
+{
+    int r = q->is_reported ? send_about_queue(all, q) : send_about_application(all, q);
+
     q->sent = r == 0;
     return r;
 }
@@ -226,7 +286,7 @@ int nm_peers_ask_application(struct nm_peers *all, const struct nm_yarn_applicat
     r = begin(all, q);
     if (r < 0) {
         remove_question(rm, q);
-        free(q);
+        free_question(q);
     }
     return r;
 }
@@ -269,6 +329,6 @@ void nm_peer_rm_done(struct nm_peers *all)
         end_question(rm, rm->questions, -ECANCELED);
     for (struct nm_peer_question *q; (q = rm->ended);) {
         rm->ended = q->next;
-        free(q);
+        free_question(q);
     }
 }

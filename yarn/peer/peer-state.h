@@ -120,6 +120,8 @@ struct nm_peer_question {
     uint64_t due_usec;
     bool sent;
     int error; /* as in struct nm_peer_call */
+    char *type, *queue; /* of the application's report */
+    bool is_reported;   /* the report has come, and the question is about the queue now */
 };
 
 struct nm_peer_rm {

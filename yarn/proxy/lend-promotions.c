@@ -325,15 +325,22 @@ static void on_application(void *userdata, int error, const struct nm_peer_appli
     l->ask_type_usec = nm_now_usec() + TYPE_RETRY_USEC;
     if (error != 0)
         return;
+    l->dirty |= l->labelled != a->labelled;
     l->labelled = a->labelled;
+    l->has_moved = false;
     nm_lender_set_type(l, a->type);
     nm_lender_set_queue(l, a->queue);
     nm_lender_choose_rule(l); /* the master may not call for a long time, and the status shows the rule */
 }
 
-static void ask_type(struct nm_lender *l)
+static bool needs_application(const struct nm_lender *l)
 {
-    if (l->type || l->asks_type || l->ask_type_usec > nm_now_usec())
+    return !l->type || l->has_moved;
+}
+
+static void ask_application(struct nm_lender *l)
+{
+    if (!needs_application(l) || l->asks_type || l->ask_type_usec > nm_now_usec())
         return;
     l->asks_type = nm_peers_ask_application(l->m->context->peers, &l->m->attempt.application, on_application, l) == 0;
     if (!l->asks_type)
@@ -346,11 +353,11 @@ void nm_lender_step(struct nm_lender *l)
 {
     const bool lends = nm_lend_figures(l->books).lent > 0;
 
-    ask_type(l);
+    ask_application(l);
     send_updates(l);
     if (lends)
         ask_rooms(l);
-    if (lends || l->n_updates > 0 || !l->type) {
+    if (lends || l->n_updates > 0 || needs_application(l)) {
         (void)sd_event_source_set_time_relative(l->timer, STEP_USEC);
         (void)sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
     } else {

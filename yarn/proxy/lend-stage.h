@@ -70,7 +70,7 @@ struct nm_lender {
     uint64_t former_revision;      /* of `former` when it was packed */
     char *queue, *type;            /* NULL: not known yet */
     struct nm_yarn_lending_choice choice;
-    bool labelled;      /* the application has a node label; known as soon as the type is known */
+    bool labelled;      /* the application or its queue has a node label; known as soon as the type is known */
     bool memory_only;   /* the ResourceManager doesn't count vcores */
     int64_t memory_mib; /* lent, asked for as opportunistic, or observed */
 
@@ -97,8 +97,9 @@ struct nm_lender {
     struct nm_lend_size headroom; /* that of the last answer */
 
     sd_event_source *timer;
-    bool asks_type;         /* a question for the type is in progress */
-    uint64_t ask_type_usec; /* the next question for the type, by nm_now_usec() */
+    bool asks_type;         /* a question for the type and the label is in progress */
+    bool has_moved;         /* to another queue, whose label is not known yet */
+    uint64_t ask_type_usec; /* the next question, by nm_now_usec() */
 
     struct nm_bytes packed; /* the state as last saved; owned by this struct */
     uint64_t saved_revision;

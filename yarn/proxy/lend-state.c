@@ -102,6 +102,10 @@ void nm_lender_replace_queue(struct nm_lender *l, const char *queue)
 {
     if (!queue || !*queue || (l->queue && nm_streq(l->queue, queue)))
         return;
+    if (l->queue) {
+        l->has_moved = true;
+        l->ask_type_usec = 0;
+    }
     free(l->queue);
     l->queue = NULL;
     nm_lender_set_queue(l, queue);
