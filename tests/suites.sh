@@ -9,13 +9,15 @@
 #
 # A suite is a file NN-name.sh. Its time limit is in a line "# deadline: SECONDS". Without this line the limit is default_deadline.
 # A suite that measures no time may have a line "# beside: others". The program that sources this file sets beside_lanes, the number
-# of such suites that run beside the other suites. The other suites run one after the other. The environment of a suite has
+# of such suites that run beside the other suites. The other suites run one after the other. A suite that also waits for most of its
+# time may have a line "# beside: all" instead. Of these, all_lanes further suites run beside all others. The environment of a suite has
 # NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR, which is an empty directory for this suite only. With NMD_TEST_DEADLINE in the
 # environment of run, this is the time limit of each suite, in seconds. With NMD_TEST_ONCE=1, a failed suite does not run again.
 set -uo pipefail
 
 default_deadline=${default_deadline:-60}
 beside_lanes=${beside_lanes:-1}
+all_lanes=${all_lanes:-0}
 build=''
 suites_program=${here##*/} # the program's path below tests/, for messages
 usage() { awk 'NR > 3 && !/^#/ { exit } NR > 3 { sub(/^# ?/, ""); print }' "$0"; }
@@ -100,44 +102,56 @@ run_and_report() { # NAME
     rm -rf "${work:?}/$1"
 }
 
-# Takes the next suite off the list of those that run beside others, and sets name. Fails if the list is empty.
-take_beside() {
-    local rest
-    exec {lock}>>"$work/beside.lock"
+# Takes the next suite off a list, and sets name. Fails if the list is empty.
+take() { # LIST
+    local rest lock
+    exec {lock}>>"$work/$1.lock"
     flock "$lock"
-    { read -r name; mapfile -t rest; } <"$work/beside"
-    [ "${#rest[@]}" -eq 0 ] || printf '%s\n' "${rest[@]}" >"$work/beside.rest"
-    [ "${#rest[@]}" -gt 0 ] || : >"$work/beside.rest"
-    mv "$work/beside.rest" "$work/beside"
+    { read -r name; mapfile -t rest; } <"$work/$1"
+    [ "${#rest[@]}" -eq 0 ] || printf '%s\n' "${rest[@]}" >"$work/$1.rest"
+    [ "${#rest[@]}" -gt 0 ] || : >"$work/$1.rest"
+    mv "$work/$1.rest" "$work/$1"
     exec {lock}>&-
     [ -n "$name" ]
 }
 
-# Runs the given suites, and then those that run beside others, until no suite is left. Prints the name of each suite when its
-# report is complete.
-run_lane() { # NAME...
-    local name lock running=
+# Runs the given suites, and then those of the lists, one list after the other, until no suite is left. Prints the name of each suite
+# when its report is complete.
+run_lane() { # LISTS NAME...
+    local name list lists=$1 running=
+    shift
     trap '[ -z "$running" ] || { kill -TERM "$running" 2>/dev/null; wait "$running" 2>/dev/null; }; exit 143' TERM
     for name in "$@"; do
         run_and_report "$name" >"$work/$name.report"
         echo "$name"
     done
-    while take_beside; do
-        run_and_report "$name" >"$work/$name.report"
-        echo "$name"
+    for list in $lists; do
+        while take "$list"; do
+            run_and_report "$name" >"$work/$name.report"
+            echo "$name"
+        done
     done
 }
 
 run_lanes() { # NAME...
-    local name i pids=() main_lane=() beside=()
+    local name i pids=() main_lane=()
+    : >"$work/others"
+    : >"$work/all"
     for name in "$@"; do
-        if [ "$(says "$name" beside)" = others ]; then beside+=("$name"); else main_lane+=("$name"); fi
+        case $(says "$name" beside) in
+            others) echo "$name" >>"$work/others" ;;
+            all) echo "$name" >>"$work/all" ;;
+            *) main_lane+=("$name") ;;
+        esac
     done
-    printf '%s\n' "${beside[@]}" >"$work/beside"
-    run_lane "${main_lane[@]}" &
+    run_lane 'others all' "${main_lane[@]}" &
     pids=($!)
     for ((i = 0; i < beside_lanes; i++)); do
-        run_lane &
+        run_lane 'others all' &
+        pids+=($!)
+    done
+    for ((i = 0; i < all_lanes; i++)); do
+        run_lane all &
         pids+=($!)
     done
     trap 'kill -TERM "${pids[@]}" 2>/dev/null; wait' TERM

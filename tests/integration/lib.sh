@@ -64,7 +64,18 @@ nmd_start() {
 
 nmd_alive() { [ -n "$nmd_pid" ] && kill -0 "$nmd_pid" 2>/dev/null; }
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { # below the ports that the kernel gives to connections
+    python3 -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 32768)
+    try:
+        socket.socket().bind(("127.0.0.1", port))
+    except OSError:
+        continue
+    print(port)
+    break'
+}
 # Ends nmd with SIGTERM, as a service manager does, and returns nmd's exit status.
 nmd_stop() {
     local status=0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
-# beside: others
+# beside: all
 #
 # nmd as a node of a stock ResourceManager: the data that the ResourceManager has about the node, a restart of the
 # ResourceManager, and a restart of nmd. The cluster is the one of lib.sh, with Hadoop's default directories, because the

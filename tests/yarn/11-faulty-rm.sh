@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
-# beside: others
+# beside: all
 #
 # Servers that are not a ResourceManager, and a faulty ResourceManager: nmd reports the problem, limits its requests, and
 # continues. The cluster is the one of lib.sh, with Hadoop's default directories, because the ResourceManager starts no

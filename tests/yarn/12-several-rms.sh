@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
-# beside: others
+# beside: all
 #
 # A cluster with two ResourceManagers: nmd finds the one that responds, and changes to the other one when the first one ends.
 # The cluster is the one of lib.sh, with Hadoop's default directories, because the ResourceManagers start no container here.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
-# beside: others
+# beside: all
 #
 # The benchmark tests/bench/scale with a small number of nodes: all of them become nodes of a stock ResourceManager and stay so, and
 # the benchmark leaves neither a process nor a cgroup. Figures of so few nodes and so short a time are not checked.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# beside: others
+# beside: all
 #
 # Hadoop's own client for NodeManagers with the server of rpc/hadoop/: SASL with an NMToken, calls, exceptions, refusals.
 # shellcheck source=tests/packing/lib.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# beside: others
+# beside: all
 #
 # nm-shuffle compared with Hadoop's own ShuffleHandler. Both serve the same map outputs, which Hadoop wrote, to Hadoop's own
 # fetcher. Their responses must be the same. The two files of a map are in different directories, except for the first map.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
-# beside: others
+# beside: all
 #
 # A ResourceManager and an application master that send forged, repeated and damaged messages: nmd accepts only valid messages.
 # The cluster is the one of lib.sh, with only the local file system. The ResourceManager is a part of the test.

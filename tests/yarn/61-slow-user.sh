@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
-# beside: others
+# beside: all
 #
 # One user tries to prevent nmd from fetching files for other users. Containers of another user must start as fast as without
 # this. The cluster is the one of lib.sh with one local directory, in which the application master finds the fetched files.

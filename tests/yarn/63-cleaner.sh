@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
-# beside: others
+# beside: all
 #
 # A cleaner of temporary files removes a part of an unpacked archive. Containers that request the archive afterwards get the
 # complete archive. The cluster is the one of lib.sh with one local directory, in which the application master finds the fetched

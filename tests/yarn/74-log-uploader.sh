@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
-# beside: others
+# beside: all
 #
 # nm-log-uploader with a stock HDFS of two name nodes: layout, owners and modes, `yarn logs`, interrupted uploads, rolling, quotas,
 # failed servers.

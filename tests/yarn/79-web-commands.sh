@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
-# beside: others
+# beside: all
 #
 # The stock commands about nodes and containers, with a node of nmd and a Java NodeManager in the same cluster: yarn node -status
 # and -list, yarn container -list, -status and -signal, yarn top, and yarn application -kill. Each command prints the same for both

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 400
-# beside: others
+# beside: all
 #
 # Real jobs whose maps are placed by the node. nmd is killed during one job, the ResourceManager during another one, and the
 # application master during a third one. Each time the job succeeds, no request is lost or satisfied twice, and no container

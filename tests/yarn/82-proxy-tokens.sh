@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# beside: others
+# beside: all
 #
 # One application runs Hadoop's distributed shell with opportunistic containers that the node places. It continues while the
 # proxy's keys are replaced every second, while the ResourceManager's keys are replaced, and while nmd is killed. The suite also

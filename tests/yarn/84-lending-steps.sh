@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 500
-# beside: others
+# beside: all
 #
 # nmd dies at each step at which it saves what it has lent: before and after each save, from the registration of a master to the end of
 # its application. The calls to the ResourceManager and to nodes are between two saves. In each case the master gets what it asked

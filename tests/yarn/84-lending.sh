@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
-# beside: others
+# beside: all
 #
 # The books of lending at the real proxy, with a ResourceManager and application masters that are parts of the test. Repeated
 # answers, grants that cross asks, rounded sizes, the application's own opportunistic asks, changes of the mode, promotion, and

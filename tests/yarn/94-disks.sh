@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# beside: others
+# beside: all
 #
 # Disks that fill, turn read-only, fail and come back while jobs run, and the report of the disk checker. The second node of nmd and
 # a Java NodeManager have three local directories and two log directories on ext4 file systems. The first node has the masters. The

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# beside: others
+# beside: all
 #
 # Jobs on a node whose network delays packets, loses some of them, drops all of them for a while, or rejects them. The node is in a
 # network namespace of its own. The masters, the ResourceManager and a small node are on the other side of the network.
