@@ -3,17 +3,20 @@
 # deadline: 300
 #
 # The label and the attributes that a node reports to a stock ResourceManager with distributed labels: from a property and from
-# scripts, accepted and refused, over restarts of both; and jobs that run only on the labelled node.
-# shellcheck source=tests/yarn/jobs.sh
-. "$(dirname "$0")/jobs.sh"
-jobs_fs=local
+# scripts, accepted and refused, over restarts of both; jobs that run only on the labelled node; and a queue with a default label,
+# to whose applications nothing is lent.
+# shellcheck source=tests/yarn/proxied.sh
+. "$(dirname "$0")/proxied.sh"
 
 labels=yarn.nodemanager.node-labels attributes=yarn.nodemanager.node-attributes
-need 'the cluster is configured' jobs_configure yarn.node-labels.enabled=true "yarn.application.classpath=$conf,$shared/lib/*" \
+need 'the cluster is configured' jobs_configure "$distributed=true" yarn.node-labels.enabled=true "yarn.application.classpath=$conf,$shared/lib/*" \
     yarn.node-labels.configuration-type=distributed "yarn.node-labels.fs-store.root-dir=file://$shared/labels" \
     "$cs.root.accessible-node-labels=*" "$cs.root.accessible-node-labels.fast.capacity=100" \
-    "$cs.root.default.accessible-node-labels=*" "$cs.root.default.accessible-node-labels.fast.capacity=100" \
-    "$cs.root.accessible-node-labels.slow.capacity=100" "$cs.root.default.accessible-node-labels.slow.capacity=100"
+    "$cs.root.default.accessible-node-labels=*" \
+    "$cs.root.accessible-node-labels.slow.capacity=100" "$cs.root.default.accessible-node-labels.slow.capacity=100" \
+    "$cs.root.queues=default,labelled" "$cs.root.default.capacity=60" "$cs.root.labelled.capacity=40" \
+    "$cs.root.default.accessible-node-labels.fast.capacity=50" "$cs.root.labelled.accessible-node-labels.fast.capacity=50" \
+    "$cs.root.labelled.accessible-node-labels=fast" "$cs.root.labelled.default-node-label-expression=fast"
 install -d "$shared/labels"
 need 'a ResourceManager with distributed labels answers' rm_again
 check 'an administrator adds the labels fast and slow' rm_admin -addToClusterNodeLabels 'fast(exclusive=true),slow'
@@ -45,6 +48,7 @@ scripts=("$labels.provider=script" "$labels.provider.script.path=$shared/label.s
     "$labels.provider.fetch-interval-ms=1000" "$attributes.provider=script"
     "$attributes.provider.script.path=$shared/attributes.sh" "$attributes.provider.script.opts=now"
     "$attributes.provider.fetch-interval-ms=1000")
+scripts+=("$distributed=false")
 need 'node 1 starts with a script for its label and one for its attributes' nmd_node_start 1 "${scripts[@]}"
 check 'node 1 is registered' wait_until 60 node_is 1 RUNNING
 is 'the registration contains the label of the script' "$(labels_at_rm 1)" fast
@@ -86,7 +90,7 @@ check 'the label is fast again' wait_until 20 labels_are 1 fast
 
 # ---- a node whose files have the label
 
-need 'node 2 starts with a label in its yarn-site.xml' nmd_node_start 2 "$labels.provider=config" \
+need 'node 2 starts with a label in its yarn-site.xml' nmd_node_start 2 "$distributed=false" "$labels.provider=config" \
     "$labels.provider.configured-node-partition=slow" "$labels.provider.fetch-interval-ms=1000" "$attributes.provider=config" \
     "$attributes.provider.configured-node-attributes=a,STRING,1:b,STRING,2"
 check 'node 2 is registered' wait_until 60 node_is 2 RUNNING
@@ -117,6 +121,36 @@ use_node 2
 own=$shared/node2
 ends_well in-default
 is 'the containers of another job run on the node without a label' "$(ids_of in-default | wc -l)" 2
+use_node 1
+
+# The masters ask for guaranteed containers, of which all may be lent. They wait for some of them: the maps need more than the memory
+# of two nodes.
+lent_begin() { # N NAME QUEUE: pi whose master runs on the given node
+    through=(-Dyarn.app.mapreduce.am.env=NMD_LEND=all "-Dmapreduce.job.queuename=$3")
+    pi_begin_on "$1" "$2" 0 24
+}
+lends=("$distributed=true" nmd.lending=allowed)
+need 'node 3 starts, which has a proxy and the label' nmd_node_start 3 "${lends[@]}" "$proxy.address=node03:8049" \
+    "$labels.provider=config" "$labels.provider.configured-node-partition=fast"
+need 'node 4 starts, which has a proxy' nmd_node_start 4 "${lends[@]}" "$proxy.address=node04:8049"
+check 'node 3 is registered with its label' wait_until 60 labels_are 3 fast
+check 'node 4 is registered' wait_until 60 node_is 4 RUNNING
+held_for() { nmctl status | grep -qE "^ +not lent: .*[0-9]+ $1"; } # REASON: for wait_until
+use_node 3
+lent_begin 3 in-queue labelled
+check 'nmctl status says that asks with a label are not lent' wait_until 90 held_for label
+succeeds in-queue
+is 'nothing is lent in the queue with a default label' "$(placed_by_node numbers in-queue)" ''
+is 'no container runs on a node without the label' "$(numbers_on 2 in-queue)$(numbers_on 4 in-queue)" ''
+# The machine of the tests may be too busy for opportunistic containers.
+lends_or_has_no_room() { held_for no_room || [ -n "$(placed_by_node numbers elsewhere)" ]; } # for wait_until
+use_node 4
+lent_begin 4 elsewhere default
+check 'asks in the other queue are lent, or would be on a node with room' wait_until 90 lends_or_has_no_room
+check 'none of them is left because of a label' eval '! held_for label'
+succeeds elsewhere
+nmd_node_stop 3
+nmd_node_stop 4
 use_node 1
 
 # ---- restarts
