@@ -9,7 +9,8 @@
 . "$(dirname "$0")/proxied.sh"
 
 labels=yarn.nodemanager.node-labels attributes=yarn.nodemanager.node-attributes
-need 'the cluster is configured' jobs_configure "$distributed=true" yarn.node-labels.enabled=true "yarn.application.classpath=$conf,$shared/lib/*" \
+need 'the cluster is configured' jobs_configure "$distributed=true" yarn.node-labels.enabled=true \
+    "yarn.application.classpath=$conf,$shared/lib/*" \
     yarn.node-labels.configuration-type=distributed "yarn.node-labels.fs-store.root-dir=file://$shared/labels" \
     "$cs.root.accessible-node-labels=*" "$cs.root.accessible-node-labels.fast.capacity=100" \
     "$cs.root.default.accessible-node-labels=*" \

@@ -93,10 +93,10 @@ int nm_peers_update(struct nm_peers *p, const struct nm_peer_caller *caller, con
                     const struct nm_yarn_container_id *id, const Hadoop__Token *token, nm_peer_update_cb_t cb,
                     void *userdata);
 
-/* Asks the ResourceManager for an application's type, queue and node label, and for its queue's label. error 0, or -errno: not known at the
- * moment; the caller asks again. The strings are valid during the call of cb. Returns 0 if cb will be called (later),
- * -EBUSY and -EHOSTUNREACH as nm_peers_ask_room() does, -EADDRNOTAVAIL if the configuration has no address, or another
- * -errno. */
+/* Asks the ResourceManager for an application's type, queue and node label, and for its queue's label. error 0, or
+ * -errno: not known at the moment; the caller asks again. The strings are valid during the call of cb. Returns 0 if cb
+ * will be called (later), -EBUSY and -EHOSTUNREACH as nm_peers_ask_room() does, -EADDRNOTAVAIL if the configuration has
+ * no address, or another -errno. */
 struct nm_peer_application {
     const char *type, *queue; /* NULL: the answer does not have it */
     bool labelled; /* it or its queue has a node label, which the ResourceManager adds to asks without one */
