@@ -448,6 +448,33 @@ static void test_nothing_is_lent_for_a_while_after_a_preemption(void **state)
     lend_tear_down(&l);
 }
 
+/* The kernel has killed the container, because the node was out of memory. */
+static void test_a_kill_by_the_kernel_is_a_preemption(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    lend_launch(&l, 1);
+    lend_want(&l, 20, 1);
+    (void)lend_call(&l);
+    lend_grant(&l, 2, true);
+    (void)lend_call(&l);
+    lend_end(&l, 2, -102, "out of memory");
+    lend_end(&l, 9, -102, "not lent");
+    l.repeats = true;
+    for (unsigned i = 0; i < 2; i++) {
+        (void)(i == 0 ? lend_call(&l) : lend_call_again(&l));
+        assert_string_equal(lend_seen(&l), "; ended 2 -102 G out of memory, 9 -102 O not lent");
+        assert_int_equal(lend_figures(&l).preempted, 1);
+        assert_int_equal(lend_figures(&l).ended, 0);
+    }
+    l.repeats = false;
+    lend_want(&l, 20, 1);
+    assert_string_equal(lend_call(&l), "20 O * 0, 20 G * 1");
+    lend_tear_down(&l);
+}
+
 /* While a lent container waits in its node's queue, no further one is asked for. The node is asked for it. */
 static void test_nothing_is_lent_while_a_lent_container_waits(void **state)
 {
@@ -709,6 +736,7 @@ int main(void)
         cmocka_unit_test(test_the_memory_of_a_queue_is_limited),
         cmocka_unit_test(test_a_larger_container_does_not_use_what_another_master_has_asked_for),
         cmocka_unit_test(test_nothing_is_lent_for_a_while_after_a_preemption),
+        cmocka_unit_test(test_a_kill_by_the_kernel_is_a_preemption),
         cmocka_unit_test(test_nothing_is_lent_while_a_lent_container_waits),
         cmocka_unit_test(test_ends_are_shown_as_those_of_guaranteed_containers),
         cmocka_unit_test(test_a_repeated_answer_is_counted_once),

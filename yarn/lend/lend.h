@@ -221,10 +221,11 @@ int nm_lend_adopt(struct nm_lend *l, const struct nm_lend_grant *g, uint64_t now
 /* Completes the history of a container that was adopted just now by what the books of earlier attempts know of it. */
 void nm_lend_set_past(struct nm_lend *l, const struct nm_yarn_container_id *id, const struct nm_lend *earlier);
 /* Notes that a container has ended. Returns whether it was lent, also if it was promoted since, or if its end was
- * noted before. preempted: the node has ended it to take resources back (exit status -108); all keys of its priority
- * then back off for 1, 2, 4 ... 16 minutes, also those that the master asks for with a further request id. A preemption
- * during the back-off starts its time again. The back-off begins with 1 minute again after 30 minutes without a
- * preemption. Until then, one key of the priority keeps its place in the table. */
+ * noted before. preempted: the node has ended it to take resources back (exit status -108), or the kernel has killed it
+ * because the node was out of memory (-102); all keys of its priority then back off for 1, 2, 4 ... 16 minutes, also
+ * those that the master asks for with a further request id. A preemption during the back-off starts its time again. The
+ * back-off begins with 1 minute again after 30 minutes without a preemption. Until then, one key of the priority keeps
+ * its place in the table. */
 bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, bool preempted, uint64_t now_usec);
 bool nm_lend_is_lent(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Returns whether the books have a place for this key. They have NM_LEND_KEYS_MAX. */

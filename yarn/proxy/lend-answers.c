@@ -228,24 +228,32 @@ static void show_end(struct nm_stage_call *c, Masters__Ended *m)
 /* Notes the end of a container of an earlier attempt that this attempt hasn't taken over: it ended between the
  * attempts, or its end was reported to the earlier attempt, which ended before it could acknowledge the answer. Returns
  * whether it was lent. */
-static bool take_former_end(struct nm_lender *l, const Masters__Ended *m, const struct nm_yarn_container_id *id)
+static bool take_former_end(struct nm_lender *l, const Masters__Ended *m, const struct nm_yarn_container_id *id,
+                            bool preempted)
 {
     if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt))
         return false;
     if (l->former) /* also of a container that was promoted */
-        (void)nm_lend_ended(l->former, id, m->exit_status == EXIT_KILLED_BY_SCHEDULER, nm_steady_usec());
+        (void)nm_lend_ended(l->former, id, preempted, nm_steady_usec());
     l->dirty |= l->former && l->former_revision != nm_lend_revision(l->former);
     return m->execution_type == NM_LENDER_OPPORTUNISTIC && was_lent(l, id);
+}
+
+/* Returns whether the node has taken the resources of a lent container back. If the node's memory is exhausted before
+ * nmd can kill a container, the kernel does so, and the status is -102. For a guaranteed container, this status says
+ * that the ResourceManager's scheduler has preempted it. */
+static bool is_preempted(const Masters__Ended *m, bool is_lent)
+{
+    return m->exit_status == EXIT_KILLED_BY_SCHEDULER || (is_lent && m->exit_status == EXIT_PREEMPTED);
 }
 
 /* Handles an end. Returns whether the master sees it. These books don't know the containers that were promoted for the
  * attempt before, but the lender has their updates. */
 static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ended *m)
 {
-    const bool preempted = m->exit_status == EXIT_KILLED_BY_SCHEDULER;
     struct nm_yarn_container_id id;
     char text[NM_YARN_ID_SIZE];
-    bool is_new, has_update;
+    bool is_new, preempted, has_update;
 
     if (!nm_yarn_is_container(m->id))
         return true;
@@ -253,9 +261,11 @@ static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ende
     if (nm_lender_is_hidden(l, &id, true))
         return false;
     is_new = nm_lend_is_lent(nm_lend_knows(l->books, &id) || !l->former ? l->books : l->former, &id);
+    preempted = is_preempted(m, is_new);
     has_update = nm_lender_find_update(l, &id);
     nm_lender_drop_update(l, &id);
-    if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !take_former_end(l, m, &id) && !has_update)
+    if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !take_former_end(l, m, &id, preempted) &&
+        !has_update)
         return true;
     if (is_new && preempted)
         nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",
