@@ -566,6 +566,8 @@ static void test_the_rule_and_the_asks_of_a_master_are_explained(void **state)
                          "opportunistic, 0 lent. The rest is not lent: it has not waited long enough yet.\n");
     w->v.choice.source = NM_YARN_LENDING_QUEUE;
     expect_master(&w->v, "is overflow:30, from nmd.lending.queue.NAME for its queue.\n");
+    w->v.choice = (struct nm_yarn_lending_choice){.source = NM_YARN_LENDING_CLUSTER, .lacks_wish = true};
+    expect_master(&w->v, "is allowed, from nmd.lending.\nNothing is lent to it, because its master has no NMD_LEND.\n");
     w->v.choice = (struct nm_yarn_lending_choice){.source = NM_YARN_LENDING_TYPES};
     w->v.type = "Apache Flink";
     expect_master(&w->v, "because nmd.lending.types doesn't list its type, Apache Flink.\n");

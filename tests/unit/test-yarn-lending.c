@@ -316,7 +316,7 @@ static void expect(const struct nm_yarn_settings *s, const char *queue, const ch
     char text[40];
 
     nm_yarn_lending_choose(&s->lending, &a, &choice);
-    nm_yarn_lending_format(&choice.rule, text, sizeof text);
+    nm_yarn_lending_format_choice(&choice, text, sizeof text);
     if (!nm_streq(text, rule) || choice.source != source)
         fail_msg("queue %s, type %s, wish %s: %s from %d instead of %s from %d", queue ?: "-", type ?: "-", wish ?: "-",
                  text, (int)choice.source, rule, (int)source);
@@ -461,7 +461,7 @@ static void test_allowed_takes_the_wish(void **state)
     struct nm_yarn_settings *s = read_valid(DISTRIBUTED P("nmd.lending.queue.q", "allowed"));
 
     (void)state;
-    expect(s, "q", "SPARK", NULL, "off", NM_YARN_LENDING_QUEUE);
+    expect(s, "q", "SPARK", NULL, "allowed", NM_YARN_LENDING_QUEUE); /* this lends nothing */
     expect(s, "q", "SPARK", "all", "all", NM_YARN_LENDING_APPLICATION);
     expect(s, "q", "SPARK", "on", "overflow:30", NM_YARN_LENDING_APPLICATION);
     expect(s, "q", "SPARK", "percent:7", "percent:7", NM_YARN_LENDING_APPLICATION);

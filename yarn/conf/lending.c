@@ -396,6 +396,7 @@ void nm_yarn_lending_choose(const struct nm_yarn_lending *l, const struct nm_yar
     struct nm_lend_rule wish = {};
 
     choice.wish_invalid = a->wish && !parse_wish(a->wish, &wish);
+    choice.lacks_wish = rule && rule->applications_choose && !a->wish;
     if (rule)
         choice.rule = rule->rule;
     if (rule && a->wish && (rule->applications_choose || compare_rules(&wish, &rule->rule) < 0)) {
@@ -403,4 +404,12 @@ void nm_yarn_lending_choose(const struct nm_yarn_lending *l, const struct nm_yar
         choice.source = NM_YARN_LENDING_APPLICATION;
     }
     *ret = choice;
+}
+
+void nm_yarn_lending_format_choice(const struct nm_yarn_lending_choice *c, char *buf, size_t size)
+{
+    if (c->lacks_wish)
+        (void)snprintf(buf, size, ALLOWED);
+    else
+        nm_yarn_lending_format(&c->rule, buf, size);
 }

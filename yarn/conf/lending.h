@@ -100,6 +100,9 @@ struct nm_yarn_lending_choice {
     struct nm_lend_rule rule;
     enum nm_yarn_lending_source source;
     bool wish_invalid;
+    bool lacks_wish; /* the application may choose the rule, and has not done so; the rule is "off" */
 };
+/* Writes the rule, or "allowed" if the application has not chosen one. */
+void nm_yarn_lending_format_choice(const struct nm_yarn_lending_choice *c, char *buf, size_t size);
 void nm_yarn_lending_choose(const struct nm_yarn_lending *l, const struct nm_yarn_lending_application *a,
                             struct nm_yarn_lending_choice *ret);

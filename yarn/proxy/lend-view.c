@@ -207,7 +207,7 @@ json_t *nm_yarn_lend_view_to_json(const struct nm_yarn_lend_view *v, bool with_n
     char rule[RULE_SIZE];
 
     nm_lend_each_key(v->books, add_key, &list);
-    nm_yarn_lending_format(&v->choice.rule, rule, sizeof rule);
+    nm_yarn_lending_format_choice(&v->choice, rule, sizeof rule);
     of_rule = json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:o, s:o, s:I, s:o}", "rule", rule, "source",
                         nm_yarn_lend_source_name(v->choice.source), "wish_invalid", (int)v->choice.wish_invalid,
                         "registered_before", (int)nm_lend_is_late(v->books), "unsaved", (int)v->unsaved, "queue",
@@ -363,7 +363,7 @@ static void print_source(FILE *f, const struct nm_yarn_lend_view *v)
 {
     char rule[RULE_SIZE];
 
-    nm_yarn_lending_format(&v->choice.rule, rule, sizeof rule);
+    nm_yarn_lending_format_choice(&v->choice, rule, sizeof rule);
     if (v->choice.wish_invalid && v->choice.source == NM_YARN_LENDING_APPLICATION)
         fprintf(f, "Nothing is lent to this application, because its NMD_LEND is not a rule. Allowed are on, off, "
                    "overflow:SECONDS, percent:N and all.\n");
@@ -381,6 +381,8 @@ static void print_source(FILE *f, const struct nm_yarn_lend_view *v)
     else
         fprintf(f, "The rule of lending for this application is %s, from nmd.lending.%s.NAME for its %s.\n", rule,
                 nm_yarn_lend_source_name(v->choice.source), nm_yarn_lend_source_name(v->choice.source));
+    if (v->choice.lacks_wish)
+        fprintf(f, "Nothing is lent to it, because its master has no NMD_LEND.\n");
 }
 
 static void print_figures(FILE *f, const struct nm_lend_figures *n)
@@ -456,7 +458,7 @@ json_t *nm_yarn_lend_view_explain_master(const struct nm_yarn_lend_view *v, cons
         fprintf(p.f, "Nothing more is lent to it until nmd can save what it has lent (see nmd's log).\n");
     print_figures(p.f, &n);
     nm_lend_each_key(v->books, print_key, &p);
-    nm_yarn_lending_format(&v->choice.rule, rule, sizeof rule);
+    nm_yarn_lending_format_choice(&v->choice, rule, sizeof rule);
     (void)snprintf(summary, sizeof summary, "%s: %" PRIu32 " lent, %" PRIu64 " wanted", rule, n.lent, n.wanted);
     if (fclose(p.f) == 0)
         o = make_answer(container, attempt, json_integer(int_of(nm_realtime_usec())), summary, text);
