@@ -571,6 +571,8 @@ static void test_the_rule_and_the_asks_of_a_master_are_explained(void **state)
     w->v.choice = (struct nm_yarn_lending_choice){.source = NM_YARN_LENDING_TYPES};
     w->v.type = "Apache Flink";
     expect_master(&w->v, "because nmd.lending.types doesn't list its type, Apache Flink.\n");
+    w->v.type = "A\nAll is well.\xff";
+    expect_master(&w->v, "because nmd.lending.types doesn't list its type, A?All is well..\n");
     w->v.choice.source = NM_YARN_LENDING_NO_TYPE;
     expect_master(&w->v, "because the ResourceManager has not told its type yet.\n");
     w->v.choice = (struct nm_yarn_lending_choice){.source = NM_YARN_LENDING_APPLICATION, .wish_invalid = true};

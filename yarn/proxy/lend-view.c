@@ -359,6 +359,17 @@ static const char *size_text(const struct nm_lend_size *s, char *buf, size_t siz
     return buf;
 }
 
+/* The application's user has chosen the type. With a line feed, it would look like a sentence of nmd. */
+static void print_type(FILE *f, const char *type)
+{
+    const size_t n = nm_utf8_prefix(type);
+
+    fputs("Nothing is lent to this application, because nmd.lending.types doesn't list its type, ", f);
+    for (size_t i = 0; i < n; i++)
+        (void)fputc((unsigned char)type[i] < ' ' ? '?' : type[i], f);
+    fputs(".\n", f);
+}
+
 static void print_source(FILE *f, const struct nm_yarn_lend_view *v)
 {
     char rule[RULE_SIZE];
@@ -368,8 +379,7 @@ static void print_source(FILE *f, const struct nm_yarn_lend_view *v)
         fprintf(f, "Nothing is lent to this application, because its NMD_LEND is not a rule. Allowed are on, off, "
                    "overflow:SECONDS, percent:N and all.\n");
     else if (v->choice.source == NM_YARN_LENDING_TYPES)
-        fprintf(f, "Nothing is lent to this application, because nmd.lending.types doesn't list its type, %.*s.\n",
-                v->type ? (int)nm_utf8_prefix(v->type) : 0, v->type ?: "");
+        print_type(f, v->type ?: "");
     else if (v->choice.source == NM_YARN_LENDING_NO_TYPE)
         fprintf(f, "Nothing is lent to this application yet, because the ResourceManager has not told its type yet.\n");
     else if (v->choice.source == NM_YARN_LENDING_QUEUE && !v->queue)
