@@ -161,8 +161,10 @@ void nm_yarn_node_get_room(const struct nm_yarn_node *n, struct nm_yarn_node_roo
     *ret = n->room;
 }
 
-bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running)
+bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running,
+                                bool *ret_guaranteed)
 {
     *ret_running = id->id == n->running;
+    *ret_guaranteed = *ret_running && n->running_is_guaranteed;
     return id->id == n->running || id->id == n->queued;
 }

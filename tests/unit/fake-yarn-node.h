@@ -12,5 +12,6 @@ struct nm_yarn_node {
     struct nm_yarn_node_room room;
     int64_t adopted; /* the fake node reports this container as accepted by an earlier nmd; 0: none */
     uint64_t must_wait_bytes; /* the fake node lets containers of at least this size wait; 0: it lets none wait */
+    bool running_is_guaranteed;
     int64_t queued, running; /* the fake node reports these containers as queued and as running; 0: none */
 };

@@ -16,6 +16,7 @@ struct fixture {
     struct nm_lend_limits limits;
     uint64_t now_usec;
     int32_t response_id;
+    int32_t priority; /* the last one that was asked for */
     const struct nm_lend_change *changes; /* those of the last call */
     size_t n;
 };

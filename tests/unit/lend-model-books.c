@@ -56,12 +56,13 @@ void books_check_figures(struct fixture *w)
         const struct nm_yarn_container_id id = model_id(w, c);
 
         CHECK(w, nm_lend_is_lent(w->l, &id) == is->lent);
+        CHECK(w, nm_lend_is_own(w->l, &id) <= is->demoted && nm_lend_is_own(w->l, &id) >= (is->demoted && is->lent));
         lent += is->lent;
         waiting += is->lent && is->queued;
         memory_mib += is->lent ? is->size.memory_mib : 0;
     }
     CHECK(w, f.lent == lent && f.waiting == waiting && f.lent_memory_mib == memory_mib);
-    CHECK(w, f.granted + f.adopted == f.lent + f.promoted + f.preempted + f.ended);
+    CHECK(w, f.granted + f.adopted + f.lent_again == f.lent + f.promoted + f.preempted + f.ended);
     CHECK(w, w->granted_before + f.granted == w->shown);
     CHECK(w, f.keys <= NM_LEND_KEYS_MAX);
     books_read_views(w);
@@ -130,8 +131,10 @@ static void keep_containers(struct fixture *w)
 
         CHECK(w, !w->former || !is->lent || nm_lend_is_lent(w->former, &id));
         CHECK(w, !w->former || !is->own || !nm_lend_knows(w->former, &id));
-        is->taken_over = (is->lent || is->taken_over) && (is->running || is->queued) && !is->lost && !one_in(w, 4);
-        is->lent = is->running = is->queued = false;
+        CHECK(w, !w->former || !is->lent || nm_lend_is_own(w->former, &id) == is->demoted);
+        is->taken_over = (is->lent || is->taken_over) && (is->running || is->queued) && !is->lost &&
+                         !is->demoted && !one_in(w, 4);
+        is->lent = is->running = is->queued = is->untold = is->on_node = false;
     }
 }
 

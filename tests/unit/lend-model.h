@@ -31,6 +31,9 @@ struct container {
     bool taken_over;     /* lent to an earlier attempt; a later answer tells this attempt of it */
     bool running, queued, promoting; /* promoting: the ResourceManager knows of it */
     uint64_t lent_usec;
+    bool untold;    /* promoted, and its node isn't known to have the promotion */
+    bool on_node;   /* lent again, although its node has the promotion */
+    bool demoted;   /* by its master */
     bool lost; /* the restarted ResourceManager and the node don't know it */
     uint64_t lost_usec; /* when the node said so first */
 };
@@ -111,6 +114,8 @@ struct fixture {
     int32_t handled_id; /* of the answer that was handled last */
     bool restarted;     /* since then */
     struct room rooms[N_HOSTS][N_ROOMS]; /* the last answers of each node, the newest first */
+    bool is_dead[N_HOSTS];
+    uint64_t unanswered_usec[N_HOSTS]; /* the first question since the last answer; 0: none */
     struct container containers[CONTAINERS_MAX];
     int n_containers;
     struct message messages[6 * N_KEYS_MAX];
@@ -123,7 +128,7 @@ struct fixture {
 
 extern struct totals {
     uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused, given_up,
-        exceeding, rejected, own, attempts, adopted, left_out, evicted;
+        exceeding, rejected, own, attempts, adopted, left_out, evicted, lent_again, demoted, silent;
 } totals;
 
 #define CHECK(w, condition) \

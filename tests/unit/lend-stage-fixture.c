@@ -142,15 +142,18 @@ static void tell_states(struct lend_fixture *l, const char *host, int64_t memory
                         enum nm_peer_container_state state)
 {
     enum nm_peer_container_state states[NM_ARRAY_SIZE(pending.asked)];
+    bool guaranteed[NM_ARRAY_SIZE(pending.asked)];
     const struct nm_peer_room room = {
         .memory_mib = 8192, .vcores = 8, .guaranteed_free_memory_mib = memory_mib, .guaranteed_free_vcores = 8,
-        .unused_memory_mib = memory_mib, .admits = true, .ids = pending.asked, .states = states, .n = l->n_asked};
+        .unused_memory_mib = memory_mib, .admits = true, .ids = pending.asked, .states = states, .guaranteed = guaranteed, .n = l->n_asked};
     const nm_peer_room_cb_t cb = pending.room_cb;
 
     assert_non_null(cb);
     assert_string_equal(l->asked_host, host);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
         states[i] = state;
+        guaranteed[i] = l->has_guaranteed && l->has_guaranteed(l, pending.asked[i].number);
+    }
     pending.room_cb = NULL;
     cb(pending.room_data, host, pending.asked_port, memory_mib < 0 ? -EHOSTUNREACH : 0, &room);
 }
@@ -177,6 +180,12 @@ bool lend_has_room_question(const struct lend_fixture *l)
 {
     (void)l;
     return pending.room_cb;
+}
+
+bool lend_has_update(const struct lend_fixture *l)
+{
+    (void)l;
+    return pending.update_cb;
 }
 
 void lend_tell_update(struct lend_fixture *l, int error)
@@ -266,13 +275,14 @@ static void note_sent(struct lend_fixture *l, const Masters__AllocateRequest *m)
     for (size_t i = 0; i < m->n_updates; i++) {
         const bool same = i > 0 && m->updates[i]->type == m->updates[i - 1]->type;
 
-        if (m->updates[i]->type == 2)
-            assert_int_equal(m->updates[i]->execution_type, 1);
+        if (m->updates[i]->type >= 2)
+            assert_int_equal(m->updates[i]->execution_type, m->updates[i]->type - 1);
         else
             assert_int_equal(m->updates[i]->base.n_unknown_fields, 1);
         add(l->sent, sizeof l->sent, "%s%" PRId64 "/%d",
-            same                        ? ", "
+            same                       ? ", "
             : m->updates[i]->type == 2 ? "; promotes "
+            : m->updates[i]->type == 3 ? "; demotes "
                                        : "; resizes ",
             m->updates[i]->id->id, m->updates[i]->version);
     }
@@ -554,7 +564,12 @@ static void make_resize(const struct lend_fixture *l, const struct lend_resize *
     m->ask.id = nm_yarn_container_message_set(&m->id, &id);
     m->ask.has_version = m->ask.has_type = 1;
     m->ask.version = from->version;
-    m->ask.type = 0; /* INCREASE_RESOURCE */
+    m->ask.type = from->type; /* 0: INCREASE_RESOURCE */
+    if (from->type >= 2) {
+        m->ask.has_execution_type = 1;
+        m->ask.execution_type = from->type - 1;
+        return;
+    }
     m->ask.base.n_unknown_fields = 1;
     m->ask.base.unknown_fields = &m->size;
 }

@@ -46,11 +46,12 @@ struct lend_error {
     int32_t current_version; /* 0: the error doesn't say it */
 };
 
-/* A request of the master to change the size of a container. */
+/* A request of the master to update a container. */
 struct lend_resize {
     int64_t number;
     int32_t version;
     int32_t attempt; /* 0: the present one */
+    int32_t type;    /* 0: another size; 2, 3: promotion, demotion */
 };
 
 /* A request with a placement constraint, for containers of 512 MiB. */
@@ -78,6 +79,8 @@ struct lend_fixture {
     bool headroom_has_no_vcores;
     const char *queue;
     bool labelled; /* the application has a node label */
+    /* Returns whether the node has this container as guaranteed; NULL: it has none. */
+    bool (*has_guaranteed)(struct lend_fixture *l, int64_t number);
     int resource_types; /* what the registration's answer lists: 0: nothing, 1: memory, 2: memory and CPU */
     bool repeats;
     /* Prepares the answer to a call that the ResourceManager reads. May be NULL. */
@@ -130,6 +133,7 @@ void lend_confirm_room(struct lend_fixture *l, const char *host, int64_t memory_
 void lend_tell_unknown(struct lend_fixture *l, const char *host); /* the node knows none of the containers */
 bool lend_has_room_question(const struct lend_fixture *l);
 void lend_tell_update(struct lend_fixture *l, int error);
+bool lend_has_update(const struct lend_fixture *l);
 /* Runs the loop until `*counter` has at least this value. */
 void lend_run_until(struct lend_fixture *l, const unsigned *counter, unsigned value);
 void lend_put_clock_forward(uint64_t usec);

@@ -163,8 +163,8 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
 #define PLACED "container_1_1_01_1099511627775"
 #define LENT \
     "\"lent\":1,\"lent_memory_bytes\":2,\"queued\":0,\"asked\":0,\"asked_memory_bytes\":0,\"wanted\":3," \
-    "\"granted\":1,\"adopted\":0,\"promoted\":0,\"preempted\":0,\"ended\":0,\"released\":0,\"observed\":0," \
-    "\"observed_memory_bytes\":0,\"observed_memory_byte_seconds\":0"
+    "\"granted\":1,\"adopted\":0,\"lent_again\":0,\"promoted\":0,\"preempted\":0,\"ended\":0," \
+    "\"released\":0,\"observed\":0,\"observed_memory_bytes\":0,\"observed_memory_byte_seconds\":0"
 #define LENT_TO \
     "{" LENT ",\"rule\":\"all\",\"source\":\"user\",\"wish_invalid\":false," \
     "\"registered_before\":false,\"unsaved\":false," \
@@ -185,7 +185,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"time_usec\":1,\"application\":" LENT_TO "," \
     "\"container\":{\"priority\":20,\"request_id\":-1,\"memory_bytes\":1,\"vcores\":1,\"mode\":\"all\"," \
     "\"state\":\"running\",\"asked_usec\":1,\"lent_usec\":1,\"adopted_usec\":null,\"promoted_usec\":null," \
-    "\"ended_usec\":null}," \
+    "\"demoted_usec\":null,\"ended_usec\":null}," \
     "\"summary\":\"s\",\"explanation\":\"e\"}"
 #define PIPELINE \
     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\",\"user\":\"u\"," \

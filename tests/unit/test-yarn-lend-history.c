@@ -2,7 +2,7 @@
 
 /*
  * The stage that lends, over random histories: of asks, grants, ends, promotions, lost answers, attempts, and restarts
- * of nmd and of the ResourceManager, and with calls that fail for lack of memory or of room on the disk. A master never
+ * of nmd and of the ResourceManager, also before the node has a promotion, and with calls that fail for lack of memory or of room on the disk. A master never
  * sees an opportunistic container, also none of an earlier attempt, and never more containers than it has asked for. In
  * the end it has all of them. Each lent container is counted once, over all attempts.
  */
@@ -46,6 +46,12 @@ struct container {
     int32_t attempt;
     int32_t version, known_version; /* as the ResourceManager has it, and as the master knows it */
     bool gone; /* ended between two attempts; its end was not reported yet */
+    /* As the node has it. A restarted ResourceManager takes this over, and the node refuses older tokens then. */
+    bool guaranteed_there;
+    int32_t version_there;
+    int32_t promoted_version, promoted_by, rm; /* of the last promotion, with the attempt and the ResourceManager's run */
+    bool untold; /* nmd doesn't know that the node has the promotion */
+    bool limbo;  /* it counts as lent, until the node says that it is guaranteed */
 };
 
 struct world {
@@ -57,7 +63,8 @@ struct world {
     bool grants_all;
     struct nm_yarn_lend_base base; /* the figures of the attempts that have ended */
     uint64_t adopted, left; /* containers that attempts have taken over, and that were lent at the ends of attempts */
-    uint64_t resized;
+    uint64_t resized, lent_again, had_got;
+    int32_t rm; /* how often the ResourceManager was restarted */
     /* the master */
     int64_t resizes; /* the master asks for another size of this container in its next call; 0: of no container */
     int32_t wants[KEYS];
@@ -101,7 +108,11 @@ static void promote(struct world *w, const Masters__UpdateAsk *m)
     if (c->ended || !c->opportunistic || m->version != c->version || is_likely(30) ||
         w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
         return;
-    c->opportunistic = false;
+    c->opportunistic = c->limbo = false;
+    c->untold = true;
+    c->promoted_by = w->l.attempt;
+    c->promoted_version = c->version + 1;
+    c->rm = w->rm;
     w->l.updated[w->l.n_updated++] = (struct lend_container){
         .number = m->id->id, .version = ++c->version, .attempt = c->attempt};
 }
@@ -111,7 +122,7 @@ static void change_size(struct world *w, const Masters__UpdateAsk *m)
 {
     struct container *c = &w->all[m->id->id];
 
-    if (c->ended || c->gone)
+    if (c->ended || c->gone || (c->limbo && m->version != c->version))
         return;
     assert_int_equal(m->version, c->version);
     if (is_likely(30) || w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
@@ -160,8 +171,8 @@ static void add_asks(struct world *w)
             lend_want(&w->l, key + 1, w->wants[key]);
     w->l.n_resizes = w->resizes > 0;
     if (w->resizes > 0)
-        w->l.resizes[0] = (struct lend_resize){w->resizes, w->all[w->resizes].known_version,
-                                               w->all[w->resizes].attempt};
+        w->l.resizes[0] = (struct lend_resize){.number = w->resizes, .version = w->all[w->resizes].known_version,
+                                               .attempt = w->all[w->resizes].attempt};
 }
 
 static void read_answer(struct world *w)
@@ -184,9 +195,12 @@ static void read_answer(struct world *w)
             assert_int_equal(m->ended[i]->execution_type, 1);
     }
     for (size_t i = 0; i < m->n_updated; i++) {
+        struct container *c = &w->all[m->updated[i]->container->id->id];
+
         assert_int_equal(m->updated[i]->type, 1); /* it doesn't see promotions */
         assert_int_equal(m->updated[i]->container->execution_type, 1);
-        w->all[m->updated[i]->container->id->id].known_version = m->updated[i]->container->version;
+        c->known_version = c->version_there = m->updated[i]->container->version;
+        c->guaranteed_there |= !c->opportunistic; /* the master takes the token to the node */
     }
     (void)memset(w->asks, 0, sizeof w->asks);
     w->resizes = 0;
@@ -232,10 +246,90 @@ static void change_sizes(struct world *w)
         w->resizes = i;
 }
 
+/* ---- the node ------------------------------------------------------------------------------------- */
+
+static bool has_guaranteed(struct lend_fixture *l, int64_t number)
+{
+    (void)l;
+    return world->all[number].guaranteed_there;
+}
+
+static void answer_room(struct world *w)
+{
+    lend_tell_room(&w->l, w->l.asked_host, 4096, true);
+    for (size_t i = 0; i < w->l.n_asked; i++) {
+        struct container *c = &w->all[w->l.asked_numbers[i]];
+
+        if (c->guaranteed_there)
+            c->limbo = c->untold = false;
+    }
+}
+
+/* The node gets a promotion. The answer may be lost. */
+static void take_update(struct world *w)
+{
+    struct container *c = &w->all[w->l.updated_number];
+    const bool is_valid = c->rm == w->rm && c->version_there < c->promoted_version && !c->ended && !c->gone;
+
+    if (is_valid) {
+        c->guaranteed_there = true;
+        c->version_there = c->promoted_version;
+    }
+    if (is_likely(40)) {
+        lend_restart(&w->l);
+        return;
+    }
+    lend_tell_update(&w->l, is_valid ? 0 : -EREMOTEIO);
+    c->untold &= !is_valid;
+}
+
+/* The ResourceManager takes over the containers from the node. It lists those of earlier attempts for the master. */
+static void restart_resource_manager(struct world *w)
+{
+    w->rm++;
+    for (int64_t i = 1; i <= w->n; i++) {
+        struct container *c = &w->all[i];
+
+        if (!c->lent || !c->shown || c->ended || c->gone)
+            continue;
+        if (!c->opportunistic && c->untold && c->promoted_by == w->l.attempt) {
+            c->limbo = c->guaranteed_there;
+            w->lent_again++;
+            w->had_got += c->guaranteed_there;
+        } else if (!c->opportunistic && !c->guaranteed_there) {
+            w->l.previous[w->l.n_previous++] = (struct lend_container){
+                .number = i, .priority = c->key + 1, .opportunistic = true, .attempt = c->attempt,
+                .version = c->version_there};
+            w->adopted++;
+        }
+        c->opportunistic = !c->guaranteed_there;
+        c->version = c->version_there;
+        c->untold = false;
+    }
+}
+
+/* Asks the node until it has said of all containers what they are. */
+static void settle(struct world *w)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        bool all = true;
+
+        for (int64_t k = 1; k <= w->n; k++)
+            all &= !w->all[k].limbo || w->all[k].ended || w->all[k].gone;
+        if (all)
+            return;
+        lend_put_clock_forward(11 * NM_USEC_PER_SEC);
+        lend_run_until(&w->l, &w->l.room_questions, w->l.room_questions + !lend_has_room_question(&w->l));
+        answer_room(w);
+    }
+    fail_msg("a container is taken for lent although its node has it as guaranteed");
+}
+
 static void register_again(struct world *w)
 {
     (void)memset(w->counts, 0, sizeof w->counts);
     w->answered_id = -1;
+    restart_resource_manager(w);
     lend_register(&w->l);
     for (int key = 0; key < KEYS; key++)
         w->asks[key] = true;
@@ -259,7 +353,7 @@ static void check_figures(const struct world *w)
     }
     assert_int_equal(f.granted, granted);
     assert_int_equal(f.lent, lent);
-    assert_int_equal(f.granted + f.adopted, f.lent + f.promoted + f.preempted + f.ended);
+    assert_int_equal(f.granted + f.adopted + f.lent_again, f.lent + f.promoted + f.preempted + f.ended);
 }
 
 /* The attempt ends. Some of its containers end with it, and the others are listed for the next one. */
@@ -267,6 +361,7 @@ static void end_attempt(struct world *w)
 {
     struct nm_yarn_lend_view v;
 
+    settle(w);
     check_figures(w);
     nm_stage_lend.lending(w->l.lender, &v);
     nm_yarn_lend_view_ended(&w->base, &v);
@@ -274,6 +369,7 @@ static void end_attempt(struct world *w)
         struct container *c = &w->all[i];
 
         w->left += is_lent(c);
+        c->untold = c->limbo = false;
         c->ended |= !c->shown;
         c->gone |= is_likely(40);
         if (c->ended || c->gone)
@@ -324,7 +420,9 @@ static void step(struct world *w)
         lose_answer(w);
     read_answer(w);
     if (lend_has_room_question(&w->l))
-        lend_tell_room(&w->l, w->l.asked_host, 4096, true);
+        answer_room(w);
+    if (lend_has_update(&w->l) && is_likely(30))
+        take_update(w);
     if (is_likely(5))
         register_again(w);
     if (is_likely(3)) {
@@ -353,12 +451,13 @@ static void drain(struct world *w)
 
 /* What all histories have counted together, to show that they test something. */
 static struct nm_yarn_lend_totals sum;
-static uint64_t resized;
+static uint64_t resized, had_got;
 
 static void add_totals(const struct nm_yarn_lend_totals *t)
 {
     sum.figures.granted += t->figures.granted;
     sum.figures.adopted += t->figures.adopted;
+    sum.figures.lent_again += t->figures.lent_again;
     sum.figures.promoted += t->figures.promoted;
     sum.figures.preempted += t->figures.preempted;
     sum.figures.ended += t->figures.ended;
@@ -382,10 +481,12 @@ static void check_totals(const struct world *w)
     assert_int_equal(t.figures.granted, granted);
     assert_int_equal(t.figures.adopted, w->adopted);
     assert_int_equal(t.attempt_ended, w->left);
-    assert_int_equal(granted, t.figures.lent + t.figures.promoted + t.figures.preempted + t.figures.ended +
-                                  (t.attempt_ended - t.figures.adopted));
+    assert_int_equal(t.figures.lent_again, w->lent_again);
+    assert_int_equal(granted + t.figures.lent_again, t.figures.lent + t.figures.promoted + t.figures.preempted +
+                                                         t.figures.ended + (t.attempt_ended - t.figures.adopted));
     add_totals(&t);
     resized += w->resized;
+    had_got += w->had_got;
 }
 
 static struct world *make_world(const char *rule)
@@ -398,6 +499,7 @@ static struct world *make_world(const char *rule)
     w->l.repeats = true;
     w->l.on_call = on_call;
     w->l.headroom = 100000;
+    w->l.has_guaranteed = has_guaranteed;
     w->answered_id = -1;
     return w;
 }
@@ -421,17 +523,19 @@ static void test_random_histories(void **state)
         for (unsigned s = 0; s < STEPS; s++)
             step(w);
         drain(w);
+        settle(w);
         check_figures(w);
         check_totals(w);
         free_world(w);
     }
     print_message("lent %u, granted %" PRIu64 ", adopted %" PRIu64 ", promoted %" PRIu64 ", preempted %" PRIu64
-                  ", ended %" PRIu64 ", ended with their attempt or later %" PRIu64 "\n", sum.figures.lent,
+                  ", ended %" PRIu64 ", ended with their attempt or later %" PRIu64 ", lent again %" PRIu64
+                  " (%" PRIu64 " of which the node had as guaranteed)\n", sum.figures.lent,
                   sum.figures.granted, sum.figures.adopted, sum.figures.promoted, sum.figures.preempted,
-                  sum.figures.ended, sum.attempt_ended);
+                  sum.figures.ended, sum.attempt_ended, sum.figures.lent_again, had_got);
     assert_true(sum.figures.lent > 10 && sum.figures.promoted > 100 && sum.figures.preempted > 50 &&
                 sum.figures.ended > 100 && sum.figures.adopted > 20 && sum.attempt_ended - sum.figures.adopted > 20);
-    assert_true(resized > 100);
+    assert_true(resized > 100 && sum.figures.lent_again > 20 && had_got > 5);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------- */

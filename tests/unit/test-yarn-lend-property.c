@@ -9,7 +9,8 @@
  *
  *   - the master never sees an opportunistic container that it didn't ask for, nor more containers than it asked for:
  *     more only if the ResourceManager would have granted them without lending, too
- *   - every lent container is counted once, also if several attempts of the application have it
+ *   - every lent container is counted once, also if several attempts of the application have it, if it is lent again
+ *     after a promotion that its node hasn't got, and if the master itself demotes it
  *   - the opportunistic asks of the master itself are those that it would have without lending
  *   - the ResourceManager ends up with the asks of the master: none is lost, and none remains
  *
@@ -176,11 +177,17 @@ static void add_own_asks(struct fixture *w, const bool replaced[N_KEYS_MAX])
     }
 }
 
+/* A node that answers now and then is never taken for dead. */
+static bool is_silent(const struct fixture *w, int host)
+{
+    return w->unanswered_usec[host] > 0 && w->now_usec - w->unanswered_usec[host] > SECONDS(90);
+}
+
 static bool is_busy(const struct fixture *w)
 {
     for (int c = 0; c < w->n_containers; c++)
         if (w->containers[c].lent && w->containers[c].queued &&
-            w->now_usec - w->containers[c].lent_usec > SECONDS(3))
+            w->now_usec - w->containers[c].lent_usec > SECONDS(3) && !is_silent(w, w->containers[c].host))
             return true;
     return false;
 }
@@ -263,11 +270,44 @@ static void tell_of_lost(struct fixture *w, struct container *c, const struct nm
     totals.given_up++;
 }
 
+static void ask_nodes(struct fixture *w)
+{
+    struct nm_lend_node nodes[N_HOSTS];
+    const size_t n = nm_lend_nodes_to_ask(w->l, w->now_usec, nodes, N_HOSTS);
+
+    for (size_t i = 0; i < n; i++)
+        for (int h = 0; h < N_HOSTS; h++)
+            if (strcmp(nodes[i].host, model_hosts[h]) == 0 && w->unanswered_usec[h] == 0)
+                w->unanswered_usec[h] = w->now_usec;
+}
+
+/* The node of a promoted container has got the promotion. After a registration, it says so of a container that is lent
+ * again. Returns whether there is nothing else to say of the container. */
+static bool tell_of_promotion(struct fixture *w, struct container *c, const struct nm_yarn_container_id *id)
+{
+    if (c->untold && one_in(w, 12)) {
+        nm_lend_set_told(w->l, id);
+        c->untold = false;
+    }
+    if (!c->lent || !c->on_node)
+        return !c->lent;
+    if (!one_in(w, 3))
+        return true;
+    CHECK(w, nm_lend_set_guaranteed(w->l, id, w->now_usec) == !c->demoted);
+    c->lent = c->demoted;
+    c->on_node = false;
+    return true;
+}
+
 static void tell_of_nodes(struct fixture *w)
 {
+    ask_nodes(w);
     for (int h = 0; h < N_HOSTS; h++) {
-        if (!one_in(w, 3))
+        totals.silent += is_silent(w, h);
+        w->is_dead[h] ^= one_in(w, 30);
+        if (w->is_dead[h] || !one_in(w, 3))
             continue;
+        w->unanswered_usec[h] = 0;
         memmove(&w->rooms[h][1], &w->rooms[h][0], (N_ROOMS - 1) * sizeof w->rooms[h][0]);
         w->rooms[h][0] = (struct room){w->now_usec, random_int(w, 6000)};
         CHECK(w, nm_lend_set_room(w->l, &(struct nm_lend_node_room){
@@ -276,11 +316,13 @@ static void tell_of_nodes(struct fixture *w)
     for (int c = 0; c < w->n_containers; c++) {
         const struct nm_yarn_container_id id = model_id(w, c);
 
+        if (w->is_dead[w->containers[c].host])
+            continue;
         if (w->containers[c].lent && w->containers[c].lost) {
             tell_of_lost(w, &w->containers[c], &id);
             continue;
         }
-        if (!w->containers[c].lent || !one_in(w, 3))
+        if (tell_of_promotion(w, &w->containers[c], &id) || !one_in(w, 3))
             continue;
         w->containers[c].running = !one_in(w, 6);
         w->containers[c].queued = !w->containers[c].running;
@@ -310,7 +352,7 @@ static void promote(struct fixture *w)
     while (nm_lend_next_promotion(w->l, &headroom, w->now_usec, &p) > 0) {
         struct container *c = &w->containers[model_index(w, &p.id)];
 
-        CHECK(w, c->lent && c->running && p.size.memory_mib <= headroom.memory_mib);
+        CHECK(w, c->lent && c->running && !c->demoted && !c->on_node && p.size.memory_mib <= headroom.memory_mib);
         CHECK(w, is_confirmed(w, c->host, p.size.memory_mib) && w->n_promotions < N_HOSTS);
         for (size_t i = 0; i < w->n_promotions; i++)
             CHECK(w, w->containers[w->promotions[i]].host != c->host);
@@ -411,18 +453,20 @@ static void take_others(struct fixture *w, const struct answer *a)
 
         CHECK(w, nm_lend_promoted(w->l, &id, 1, w->now_usec));
         totals.promoted += c->lent;
+        c->untold |= c->lent && !c->demoted;
         c->lent = false;
     }
     for (size_t i = 0; i < a->n_ended; i++) {
         const struct nm_yarn_container_id id = model_id(w, a->ended[i]);
 
         CHECK(w, nm_lend_ended(w->l, &id, a->preempted[i], w->now_usec));
-        w->containers[a->ended[i]].lent = false;
+        w->containers[a->ended[i]].lent = w->containers[a->ended[i]].untold = false;
     }
     for (size_t i = 0; i < a->n_refused; i++) {
         const struct nm_yarn_container_id id = model_id(w, a->refused[i]);
 
-        CHECK(w, nm_lend_promotion_refused(w->l, &id, w->containers[a->refused[i]].promoting, w->now_usec));
+        CHECK(w, nm_lend_promotion_refused(w->l, &id, w->containers[a->refused[i]].promoting, w->now_usec) ==
+                     !w->containers[a->refused[i]].demoted);
     }
 }
 
@@ -501,10 +545,27 @@ static void deliver(struct fixture *w, const struct answer *a, bool repeated)
 
 /* ---- histories ---------------------------------------------------------------------------------- */
 
+/* The master demotes some of its containers: it takes them for guaranteed. */
+static void demote(struct fixture *w)
+{
+    for (int c = w->first[w->attempt]; c < w->n_containers; c++) {
+        const struct nm_yarn_container_id id = model_id(w, c);
+
+        if (!(w->containers[c].lent || w->containers[c].untold) || !one_in(w, 100))
+            continue;
+        nm_lend_demoted(w->l, &id, w->now_usec);
+        CHECK(w, nm_lend_is_own(w->l, &id));
+        w->containers[c].demoted = true;
+        w->containers[c].untold = false;
+        totals.demoted++;
+    }
+}
+
 static void request(struct fixture *w)
 {
     note_asks(w);
     plan(w);
+    demote(w);
     promote(w);
     totals.calls++;
 }
@@ -585,6 +646,22 @@ static void bad_call(struct fixture *w)
         note_unclear(w);
 }
 
+/* Promotions that the nodes aren't known to have: some have got them. */
+static void lend_again(struct fixture *w)
+{
+    for (int c = 0; c < w->n_containers; c++) {
+        struct container *is = &w->containers[c];
+
+        is->lent |= is->untold;
+        is->on_node = is->untold && one_in(w, 3);
+        totals.lent_again += is->untold;
+        is->running &= !is->untold;
+        is->queued &= !is->untold;
+        is->untold = false;
+    }
+    books_check_figures(w);
+}
+
 static void restart_resource_manager(struct fixture *w)
 {
     model_restart(w);
@@ -595,6 +672,7 @@ static void restart_resource_manager(struct fixture *w)
         w->containers[c].lost |= w->containers[c].lent && !w->containers[c].running && !w->containers[c].queued &&
                                  one_in(w, 2);
     books_forget_asks(w);
+    lend_again(w);
     for (int k = 0; k < w->n_keys; k++) {
         w->m.must_ask[k] = w->m.needs[k] > 0;
         w->m.asks_own[k] = w->m.has_asked_own[k] = w->m.own[k] > 0;
@@ -736,7 +814,8 @@ int main(int argc, char **argv)
     printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "
            "%llu answers repeated, %llu restarts, %llu registrations; "
            "%llu given up, %llu beyond a limit, %llu calls refused; %llu opportunistic of the master, %llu asks "
-           "without a place, %llu keys gave up their place, %llu attempts, %llu adopted\n",
+           "without a place, %llu keys gave up their place, %llu attempts, %llu adopted, %llu lent again, %llu demoted, "
+           "%llu nodes silent\n",
            (unsigned long long)n, (unsigned long long)totals.calls, (unsigned long long)totals.shown,
            (unsigned long long)totals.guaranteed, (unsigned long long)totals.released,
            (unsigned long long)totals.promoted, (unsigned long long)totals.lost, (unsigned long long)totals.repeated,
@@ -744,6 +823,8 @@ int main(int argc, char **argv)
            (unsigned long long)totals.given_up, (unsigned long long)totals.exceeding,
            (unsigned long long)totals.rejected, (unsigned long long)totals.own, (unsigned long long)totals.left_out,
            (unsigned long long)totals.evicted,
-           (unsigned long long)totals.attempts, (unsigned long long)totals.adopted);
+           (unsigned long long)totals.attempts, (unsigned long long)totals.adopted,
+           (unsigned long long)totals.lent_again, (unsigned long long)totals.demoted,
+           (unsigned long long)totals.silent);
     return 0;
 }

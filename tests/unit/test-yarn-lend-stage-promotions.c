@@ -380,6 +380,198 @@ static void test_an_error_tells_the_version(void **state)
     lend_tear_down(&l);
 }
 
+/* ---- restarts of the ResourceManager --------------------------------------------------------------- */
+
+/* Has container 2 promoted. */
+static void promote_one(struct lend_fixture *l)
+{
+    lend_set_up(l, false, "all");
+    l->headroom = 4096;
+    lend_one(l);
+    lend_confirm_room(l, TOKENS_HOST, 512);
+    assert_string_equal(lend_call(l), "; promotes 2/0");
+    promote(l, 1);
+}
+
+/* Answers the next question for the room, and has the room confirmed. */
+static void confirm_room(struct lend_fixture *l)
+{
+    lend_put_clock_forward(6 * NM_USEC_PER_SEC);
+    lend_run_until(l, &l->room_questions, l->room_questions + !lend_has_room_question(l));
+    lend_confirm_room(l, TOKENS_HOST, 512);
+}
+
+/* The node registers the container as opportunistic, and refuses the token of the former ResourceManager. */
+static void test_a_promotion_that_the_node_has_not_got_is_asked_for_again(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned case_ = 0; case_ < 3; case_++) {
+        promote_one(&l);
+        if (case_ == 1) { /* the node registers first */
+            for (unsigned i = 2; i <= 5; i++) {
+                lend_tell_update(&l, -EREMOTEIO);
+                lend_put_clock_forward(20 * NM_USEC_PER_SEC);
+                lend_run_until(&l, &l.updates, i);
+            }
+            lend_tell_update(&l, -EREMOTEIO);
+            assert_int_equal(l.lender->n_updates, 0);
+        } else if (case_ == 2) {
+            lend_restart(&l);
+        }
+        lend_register(&l);
+        assert_int_equal(l.lender->n_updates, 0);
+        assert_int_equal(lend_figures(&l).lent, 1);
+        assert_int_equal(lend_figures(&l).lent_again, 1);
+        (void)lend_call(&l);
+        confirm_room(&l);
+        assert_string_equal(lend_call(&l), "; promotes 2/0");
+        promote(&l, 1);
+        lend_tell_update(&l, 0);
+        lend_register(&l);
+        assert_int_equal(lend_figures(&l).lent, 0);
+        assert_int_equal(lend_figures(&l).promoted, 2);
+        lend_end(&l, 2, 0, "ok");
+        (void)lend_call(&l);
+        assert_string_equal(lend_seen(&l), "; ended 2 0 G ok");
+        lend_tear_down(&l);
+    }
+}
+
+static bool has_all(struct lend_fixture *l, int64_t number)
+{
+    (void)l;
+    return number > 0;
+}
+
+/* The node had got the promotion, and the ResourceManager has taken over that the container is guaranteed. It would not
+ * answer a further promotion. */
+static void test_a_node_tells_that_it_had_got_the_promotion(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    promote_one(&l);
+    lend_register(&l);
+    assert_int_equal(lend_figures(&l).lent, 1);
+    (void)lend_call(&l);
+    lend_put_clock_forward(11 * NM_USEC_PER_SEC);
+    lend_run_until(&l, &l.room_questions, l.room_questions + !lend_has_room_question(&l));
+    l.has_guaranteed = has_all;
+    lend_tell_room(&l, TOKENS_HOST, 512, true);
+    assert_int_equal(lend_figures(&l).lent, 0);
+    assert_int_equal(lend_figures(&l).promoted, 2);
+    assert_string_equal(resize(&l, 0), "; resizes 2/1");
+    lend_register(&l);
+    assert_int_equal(lend_figures(&l).lent, 0);
+    lend_tear_down(&l);
+}
+
+/* ---- demotions by the master ------------------------------------------------------------------------ */
+
+/* The master asks for a promotion (2) or a demotion (3) of container 2. Returns what the ResourceManager gets. */
+static const char *update(struct lend_fixture *l, int32_t type, int32_t version)
+{
+    l->resizes[l->n_resizes++] = (struct lend_resize){.number = 2, .version = version, .type = type};
+    return lend_call(l);
+}
+
+/* Returns what the master sees. */
+static const char *answer_update(struct lend_fixture *l, int32_t type, int32_t version)
+{
+    l->updated[l->n_updated++] = (struct lend_container){
+        .number = 2, .version = version, .update = type, .opportunistic = type == 3};
+    (void)lend_call(l);
+    return lend_seen(l);
+}
+
+/* It is what the master has asked for: it sees all of it, and the end with the status of its own opportunistic ones. */
+static void test_a_master_demotes_a_promoted_container_and_promotes_it(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    for (unsigned ends = 0; ends < 2; ends++) {
+        promote_one(&l);
+        assert_string_equal(update(&l, 3, 0), "; demotes 2/1"); /* the master hasn't seen the version */
+        assert_string_equal(answer_update(&l, 3, 2), "; updated 2 O");
+        assert_int_equal(l.lender->n_updates, 0); /* the node must not get the promotion any more */
+        lend_restart(&l);
+        if (ends == 0) {
+            assert_string_equal(update(&l, 2, 2), "; promotes 2/2");
+            l.errors[l.n_errors++] = (struct lend_error){2, "UPDATE_OUTSTANDING_ERROR", 2, 0};
+            (void)lend_call(&l);
+            assert_string_equal(lend_seen(&l), "; errors 2");
+            l.repeats = true;
+            for (unsigned i = 0; i < 2; i++) {
+                assert_string_equal(answer_update(&l, 2, 3), "; updated 2");
+                (void)lend_call_again(&l);
+                assert_string_equal(lend_seen(&l), "; updated 2");
+                l.n_updated = 0;
+            }
+            l.repeats = false;
+            assert_string_equal(update(&l, 3, 3), "; demotes 2/3");
+            assert_string_equal(answer_update(&l, 3, 4), "; updated 2 O");
+        }
+        assert_int_equal(l.updates, 1);
+        lend_register(&l);
+        assert_int_equal(lend_figures(&l).lent, 0);
+        l.previous[l.n_previous++] = (struct lend_container){.number = 2, .version = 2, .opportunistic = true};
+        lend_end(&l, 2, -108, "x");
+        (void)lend_call(&l);
+        assert_string_equal(lend_seen(&l), "; ended 2 -108 O x; previous 2 O");
+        assert_int_equal(lend_figures(&l).promoted, 1);
+        assert_int_equal(lend_figures(&l).preempted, 0);
+        lend_want(&l, 20, 1);
+        assert_string_equal(lend_call(&l), "20 G * 0, 20 O * 1"); /* the priority doesn't back off */
+        lend_tear_down(&l);
+    }
+}
+
+/* It is opportunistic already, so the ResourceManager doesn't answer. */
+static void test_a_lent_container_that_its_master_demotes_is_not_promoted(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    lend_set_up(&l, false, "all");
+    l.headroom = 4096;
+    lend_one(&l);
+    (void)lend_call(&l);
+    assert_string_equal(update(&l, 3, 7), "; demotes 2/7"); /* a wrong version is refused */
+    assert_false(nm_lend_is_own(l.lender->books, &(struct nm_yarn_container_id){{{TOKENS_RM, 1}, 1}, 2}));
+    assert_string_equal(update(&l, 3, 0), "; demotes 2/0");
+    lend_restart(&l);
+    (void)lend_call(&l);
+    confirm_room(&l);
+    assert_string_equal(lend_call(&l), "");
+    assert_int_equal(lend_figures(&l).lent, 1);
+    lend_end(&l, 2, -108, "x");
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; ended 2 -108 O x");
+    assert_int_equal(lend_figures(&l).preempted, 1);
+    lend_tear_down(&l);
+}
+
+/* The next attempt sees it as it is, too. */
+static void test_the_next_attempt_sees_a_demoted_container_as_it_is(void **state)
+{
+    struct lend_fixture l;
+
+    (void)state;
+    promote_one(&l);
+    assert_string_equal(answer_update(&l, 3, 2), "; updated 2 O");
+    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .version = 2, .opportunistic = true, .attempt = 1};
+    lend_launch(&l, 2);
+    assert_string_equal(lend_seen_previous(&l), "2 O");
+    assert_int_equal(lend_figures(&l).lent, 0);
+    l.ended[l.n_ended++] = (struct lend_end){.number = 2, .status = -108, .diagnostics = "x", .attempt = 1};
+    (void)lend_call(&l);
+    assert_string_equal(lend_seen(&l), "; ended 2 -108 O x");
+    lend_tear_down(&l);
+}
+
 /* ---- containers that their nodes don't know ------------------------------------------------------- */
 
 /* Lends container 2 and has the ResourceManager restarted. The node doesn't know the container. */
@@ -468,6 +660,11 @@ int main(void)
         cmocka_unit_test(test_promotions_and_other_updates_follow_each_other),
         cmocka_unit_test(test_the_masters_own_update_precedes_a_promotion),
         cmocka_unit_test(test_an_error_tells_the_version),
+        cmocka_unit_test(test_a_promotion_that_the_node_has_not_got_is_asked_for_again),
+        cmocka_unit_test(test_a_node_tells_that_it_had_got_the_promotion),
+        cmocka_unit_test(test_a_master_demotes_a_promoted_container_and_promotes_it),
+        cmocka_unit_test(test_a_lent_container_that_its_master_demotes_is_not_promoted),
+        cmocka_unit_test(test_the_next_attempt_sees_a_demoted_container_as_it_is),
         cmocka_unit_test(test_a_container_that_was_never_launched_is_given_up),
         cmocka_unit_test(test_a_node_that_restarts_has_not_forgotten_its_containers),
     };

@@ -648,6 +648,85 @@ static void nothing_more_is_lent_while_a_lent_container_is_queued(void **state)
     assert_int_equal(figures(w).waiting, 0);
 }
 
+/* Asks the nodes that are due, and notes the answer of host "one", unless it is dead. */
+static void ask_nodes(struct fixture *w, bool answers)
+{
+    const struct nm_lend_node_room room = {.host = "one", .port = 4501, .at_usec = w->now_usec};
+    struct nm_lend_node nodes[4];
+
+    if (nm_lend_nodes_to_ask(w->l, w->now_usec, nodes, 4) > 0 && answers)
+        assert_int_equal(nm_lend_set_room(w->l, &room), 0);
+}
+
+/* Lends the container 1, which waits in the queue of host "one". */
+static void queue_one(struct fixture *w)
+{
+    const struct nm_yarn_container_id one = id_of(1);
+
+    set_mode(w, NM_LEND_ALL);
+    lend(w, 1);
+    note_count(w, 2);
+    nm_lend_set_running(w->l, &one, false);
+    w->priority = 20;
+    w->now_usec += SECONDS(10);
+}
+
+/* Puts the clock forward, and asks the nodes every 5 seconds. Returns whether something is lent then. */
+static bool lends_after(struct fixture *w, uint64_t seconds, bool answers)
+{
+    for (uint64_t i = 0; i < seconds; i += 5) {
+        ask_nodes(w, answers);
+        w->now_usec += SECONDS(5);
+    }
+    note(w, ask_of(++w->priority, 1)); /* of another key, so that nothing else keeps it from being lent */
+    call(w);
+    answer(w);
+    if (view_of(w, w->priority).reason == NM_LEND_LENT)
+        return true;
+    assert_int_equal(view_of(w, w->priority).reason, NM_LEND_QUEUED);
+    return false;
+}
+
+static void the_queue_of_a_node_that_answers_is_waited_for_without_limit(void **state)
+{
+    struct fixture *w = *state;
+
+    queue_one(w);
+    assert_false(lends_after(w, 3600, true));
+    assert_false(lends_after(w, 90, false)); /* it is restarted */
+    assert_false(lends_after(w, 3600, true));
+    restart(w);
+    set_mode(w, NM_LEND_ALL);
+    assert_false(lends_after(w, 90, false));
+    for (int i = 0; i < 100; i++) { /* it answers, but not with its room */
+        nm_lend_set_heard(w->l, "one", 4501);
+        assert_false(lends_after(w, 90, false));
+    }
+}
+
+/* The ResourceManager reports the end of the container only after ten minutes. */
+static void the_queue_of_a_node_that_does_not_answer_is_waited_for_90_s(void **state)
+{
+    const struct nm_yarn_container_id two = id_of(2);
+    struct fixture *w = *state;
+
+    queue_one(w);
+    assert_false(lends_after(w, 90, false));
+    assert_true(lends_after(w, 5, false));
+    assert_int_equal(figures(w).waiting, 1);
+    /* Without distributed scheduling, the ResourceManager may choose the node again. */
+    assert_int_equal(grant(w, opportunistic(2)), NM_LEND_SHOW);
+    w->now_usec += SECONDS(10);
+    assert_false(lends_after(w, 80, false));
+    assert_true(lends_after(w, 5, false));
+    assert_false(lends_after(w, 10, true)); /* the node is back */
+    nm_lend_set_running(w->l, &two, false);
+    assert_false(lends_after(w, 90, false));
+    w->now_usec -= MINUTES(2); /* the clock is set back */
+    assert_false(lends_after(w, 90, false));
+    assert_true(lends_after(w, 5, false));
+}
+
 /* A Java NodeManager doesn't say what it runs. */
 static void a_container_of_which_nothing_is_known_is_not_queued(void **state)
 {
@@ -715,6 +794,8 @@ int main(void)
         TEST(the_key_that_has_waited_longest_is_lent_first),
         TEST(at_most_4096_containers_are_lent_and_asked_for),
         TEST(nothing_more_is_lent_while_a_lent_container_is_queued),
+        TEST(the_queue_of_a_node_that_answers_is_waited_for_without_limit),
+        TEST(the_queue_of_a_node_that_does_not_answer_is_waited_for_90_s),
         TEST(a_container_of_which_nothing_is_known_is_not_queued),
         TEST(names_are_different),
     };

@@ -129,7 +129,7 @@ static void test_the_node_reports_its_room(void **state)
     struct nm_live_container *l;
     struct nm_exception why;
     struct wanted a, b;
-    bool running;
+    bool running, guaranteed;
 
     nm_yarn_node_get_room(n, &empty);
     assert_true(empty.admits);
@@ -140,11 +140,11 @@ static void test_the_node_reports_its_room(void **state)
     want(&a, 5, 64, false, 0);
     want(&b, 6, 32, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
-    assert_true(nm_yarn_node_has_container(n, &a.ids.container, &running));
+    assert_true(nm_yarn_node_has_container(n, &a.ids.container, &running, &guaranteed));
     assert_false(running);
-    assert_false(nm_yarn_node_has_container(n, &b.ids.container, &running));
+    assert_false(nm_yarn_node_has_container(n, &b.ids.container, &running, &guaranteed));
     l = run(w);
-    assert_true(nm_yarn_node_has_container(n, &a.ids.container, &running));
+    assert_true(nm_yarn_node_has_container(n, &a.ids.container, &running, &guaranteed));
     assert_true(running);
     assert_int_equal(start(n, &b, "exec sleep 1000", &why), 0);
     nm_yarn_node_get_room(n, &room);
@@ -153,7 +153,7 @@ static void test_the_node_reports_its_room(void **state)
     assert_int_equal(room.queue_length, 1); /* while it is prepared */
     assert_in_range(room.unused_memory_mib, 1, empty.unused_memory_mib - 32);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
-    assert_false(nm_yarn_node_has_container(n, &a.ids.container, &running)); /* it is being ended */
+    assert_false(nm_yarn_node_has_container(n, &a.ids.container, &running, &guaranteed)); /* it is being ended */
     end_it(w, l);
     nm_yarn_node_get_room(n, &room);
     assert_int_equal(room.guaranteed_free_memory_mib, empty.memory_mib);

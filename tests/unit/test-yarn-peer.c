@@ -56,6 +56,7 @@ struct fixture {
     int error;
     struct nm_peer_room room;
     enum nm_peer_container_state states[4];
+    bool guaranteed[4];
     char type[32], queue[32];
 };
 
@@ -127,8 +128,10 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
         return;
     w->room = *room;
     assert_true(room->n <= NM_ARRAY_SIZE(w->states));
-    for (size_t i = 0; i < room->n; i++)
+    for (size_t i = 0; i < room->n; i++) {
         w->states[i] = room->states[i];
+        w->guaranteed[i] = room->guaranteed[i];
+    }
 }
 
 static int try_ask(struct fixture *w, const struct nm_yarn_attempt_id *attempt, int32_t port,
@@ -170,6 +173,10 @@ static void test_a_node_reports_its_room_and_the_states_of_containers(void **sta
     assert_int_equal(w->states[0], NM_PEER_CONTAINER_QUEUED);
     assert_int_equal(w->states[1], NM_PEER_CONTAINER_UNKNOWN);
     assert_int_equal(w->states[2], NM_PEER_CONTAINER_RUNNING);
+    assert_false(w->guaranteed[0] || w->guaranteed[1] || w->guaranteed[2]);
+    w->node.running_is_guaranteed = true;
+    assert_int_equal(ask(w, w->port, ids, 3), 0);
+    assert_true(w->guaranteed[2] && !w->guaranteed[0] && !w->guaranteed[1]);
     assert_int_equal(nm_peers_kind(w->peers, HOST, w->port), NM_PEER_NMD);
     assert_int_equal(w->peers->n_links, 1);
     assert_int_equal(ask(w, w->port, NULL, 0), 0); /* by the same connection */

@@ -10,12 +10,15 @@
 #include "yarn/peer/peer.h"
 #include "yarn/peer/peer.pb-c.h"
 
-static enum nm_peer_container_state state_of(const struct nm_yarn_cm_server *m, const Hadoop__ContainerId *id)
+static enum nm_peer_container_state state_of(const struct nm_yarn_cm_server *m, const Hadoop__ContainerId *id,
+                                             protobuf_c_boolean *ret_guaranteed)
 {
-    bool running;
+    bool running, guaranteed;
 
-    if (!nm_yarn_node_has_container(m->node, id, &running))
+    *ret_guaranteed = 0;
+    if (!nm_yarn_node_has_container(m->node, id, &running, &guaranteed))
         return NM_PEER_CONTAINER_UNKNOWN;
+    *ret_guaranteed = guaranteed;
     return running ? NM_PEER_CONTAINER_RUNNING : NM_PEER_CONTAINER_QUEUED;
 }
 
@@ -44,6 +47,7 @@ void nm_cm_room(struct nm_hadoop_call *call, void *userdata)
     const Peer__RoomRequest *request = (const Peer__RoomRequest *)nm_hadoop_call_request(call);
     Peer__RoomAnswer answer = PEER__ROOM_ANSWER__INIT;
     struct nm_yarn_cm_server *m = userdata;
+    protobuf_c_boolean guaranteed[NM_PEER_CONTAINERS_MAX];
     int32_t states[NM_PEER_CONTAINERS_MAX];
     struct nm_yarn_node_room room;
 
@@ -51,7 +55,7 @@ void nm_cm_room(struct nm_hadoop_call *call, void *userdata)
         return;
     nm_yarn_node_get_room(m->node, &room);
     for (size_t i = 0; i < request->n_ids; i++)
-        states[i] = state_of(m, request->ids[i]);
+        states[i] = state_of(m, request->ids[i], &guaranteed[i]);
     answer.has_memory_mib = answer.has_guaranteed_free_memory_mib = answer.has_unused_memory_mib = 1;
     answer.has_vcores = answer.has_guaranteed_free_vcores = answer.has_queue_length = answer.has_queue_max = 1;
     answer.has_admits = 1;
@@ -68,6 +72,7 @@ void nm_cm_room(struct nm_hadoop_call *call, void *userdata)
         answer.observed_mib = nm_observers_tell(&m->observers, request->observer, request->observed_mib, nm_now_usec());
     }
     answer.states = states;
-    answer.n_states = request->n_ids;
+    answer.guaranteed = guaranteed;
+    answer.n_states = answer.n_guaranteed = request->n_ids;
     nm_hadoop_call_answer(call, &answer.base);
 }

@@ -51,12 +51,26 @@ struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const
     return found ? l->by_id[i] : NULL;
 }
 
+/* Reserves memory for n further promoted containers. */
+static int reserve_untold(struct nm_lend *l, size_t n)
+{
+    const size_t wanted = NM_MIN(l->n_untold + n, (size_t)NM_LEND_UNTOLD_MAX);
+    const size_t size = NM_MIN(NM_MAX(wanted, 2 * l->untold_size), (size_t)NM_LEND_UNTOLD_MAX);
+
+    if (wanted <= l->untold_size)
+        return 0;
+    if (NM_ARRAY_RESIZE(l->untold, size) < 0)
+        return -ENOMEM;
+    l->untold_size = size;
+    return 0;
+}
+
 static int make_room(struct nm_lend *l)
 {
     size_t size = l->lent_size, same = l->lent_size;
 
     if (NM_ARRAY_ROOM(l->by_age, l->n_lent, size) < 0 || NM_ARRAY_ROOM(l->by_id, l->n_lent, same) < 0 ||
-        nm_lend_containers_reserve_ended(l, l->n_lent + 1) < 0)
+        nm_lend_containers_reserve_ended(l, l->n_lent + 1) < 0 || reserve_untold(l, l->n_lent + 1) < 0)
         return -ENOMEM;
     l->lent_size = size;
     return 0;
@@ -78,6 +92,7 @@ int nm_lend_containers_add(struct nm_lend *l, struct nm_lend_container **from)
         c->node->lent++;
         c->node->lent_memory_mib += c->is.size.memory_mib;
         c->node->not_running += c->state != NM_LEND_STATE_RUNNING;
+        c->node->lent_usec = NM_MAX(c->node->lent_usec, c->is.lent_usec);
     }
     if (c->promoting) {
         c->promoting = false;
@@ -106,7 +121,8 @@ void nm_lend_containers_set_lent(struct nm_lend *l, struct nm_lend_container *c,
     c->is.lent_usec = lent_usec;
 }
 
-void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c)
+/* Removes a container from the lent ones, and keeps its history. */
+static void detach(struct nm_lend *l, struct nm_lend_container *c)
 {
     bool found;
     size_t age = 0;
@@ -124,10 +140,108 @@ void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c)
         c->node->lent--;
         c->node->lent_memory_mib -= c->is.size.memory_mib;
         c->node->not_running -= c->state != NM_LEND_STATE_RUNNING;
-        nm_lend_nodes_drop_unused(l, c->node);
     }
-    free(c);
     l->revision++;
+}
+
+static void free_container(struct nm_lend *l, struct nm_lend_container *c)
+{
+    if (c->node)
+        nm_lend_nodes_drop_unused(l, c->node);
+    free(c);
+}
+
+void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c)
+{
+    detach(l, c);
+    free_container(l, c);
+}
+
+/* ---- promoted containers ------------------------------------------------------------------------ */
+
+/* Takes a container from the list. */
+static struct nm_lend_container *take_untold(struct nm_lend *l, size_t i)
+{
+    struct nm_lend_container *c = l->untold[i];
+
+    remove_at(l->untold, l->n_untold--, i);
+    if (c->node)
+        c->node->untold--;
+    l->revision++;
+    return c;
+}
+
+/* There is memory: it was reserved when the container was lent. */
+static void append_untold(struct nm_lend *l, struct nm_lend_container *c)
+{
+    if (l->n_untold == NM_LEND_UNTOLD_MAX)
+        free_container(l, take_untold(l, 0));
+    l->untold[l->n_untold++] = c;
+    if (c->node)
+        c->node->untold++;
+}
+
+int nm_lend_containers_add_untold(struct nm_lend *l, struct nm_lend_container **from)
+{
+    if (reserve_untold(l, l->n_lent + 1) < 0)
+        return -ENOMEM;
+    append_untold(l, STEAL_PTR(*from));
+    return 0;
+}
+
+void nm_lend_containers_promote(struct nm_lend *l, struct nm_lend_container *c)
+{
+    detach(l, c);
+    append_untold(l, c);
+}
+
+void nm_lend_containers_forget_untold(struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    for (size_t i = 0; i < l->n_untold; i++)
+        if (nm_lend_containers_equal(&l->untold[i]->is.id, id)) {
+            free_container(l, take_untold(l, i));
+            return;
+        }
+}
+
+static void remove_ended(struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    const struct nm_lend_history *h = nm_lend_containers_find_ended(l, id);
+    bool found = false;
+
+    for (size_t i = 0; h && i < l->n_ended; i++) {
+        if (found)
+            *nm_lend_containers_ended(l, i - 1) = *nm_lend_containers_ended(l, i);
+        found |= nm_lend_containers_ended(l, i) == h;
+    }
+    l->n_ended -= found;
+}
+
+/* The node reports the container as it was before the promotion. Each update raises the version by one. */
+static void return_container(struct nm_lend *l, struct nm_lend_container *c)
+{
+    const struct nm_lend_history *h = nm_lend_containers_find_ended(l, &c->is.id);
+
+    if (h)
+        c->is = *h; /* its master may have changed its size since then */
+    remove_ended(l, &c->is.id);
+    c->is.promoted_usec = 0;
+    c->is.version = NM_MAX(c->is.version - 1, 0);
+    c->is.running = c->is.queued = false;
+    c->state = NM_LEND_STATE_UNKNOWN;
+    l->counts.lent_again++;
+}
+
+/* Without memory, a container stays promoted until the next registration. */
+void nm_lend_containers_return_untold(struct nm_lend *l)
+{
+    while (l->n_untold > 0 && l->n_lent < NM_LEND_CONTAINERS_MAX && make_room(l) == 0) {
+        struct nm_lend_container *c = take_untold(l, 0);
+
+        return_container(l, c);
+        (void)nm_lend_containers_add(l, &(struct nm_lend_container *){c});
+        nm_lend_containers_set_lent(l, c, c->is.lent_usec);
+    }
 }
 
 void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c, enum nm_lend_state state)
@@ -188,7 +302,10 @@ void nm_lend_containers_done(struct nm_lend *l)
     for (size_t i = 0; i < l->n_lent; i++)
         free(l->by_age[i]);
     free(l->by_age);
+    for (size_t i = 0; i < l->n_untold; i++)
+        free(l->untold[i]);
     free(l->by_id);
+    free(l->untold);
     free(l->ended);
 }
 
@@ -216,8 +333,8 @@ struct nm_lend_history *nm_lend_containers_ended(const struct nm_lend *l, size_t
 struct nm_lend_history *nm_lend_containers_find_ended(const struct nm_lend *l, const struct nm_yarn_container_id *id)
 {
     for (size_t i = 0; i < l->n_ended; i++)
-        if (nm_lend_containers_equal(&l->ended[i].id, id))
-            return &l->ended[i];
+        if (nm_lend_containers_equal(&nm_lend_containers_ended(l, i)->id, id))
+            return nm_lend_containers_ended(l, i);
     return NULL;
 }
 
@@ -229,7 +346,7 @@ bool nm_lend_knows(const struct nm_lend *l, const struct nm_yarn_container_id *i
 void nm_lend_containers_append_ended(struct nm_lend *l, const struct nm_lend_history *h)
 {
     if (l->n_ended < NM_LEND_ENDED_MAX) {
-        l->ended[l->n_ended++] = *h;
+        *nm_lend_containers_ended(l, l->n_ended++) = *h;
         return;
     }
     l->ended[l->ended_at] = *h;

@@ -485,7 +485,7 @@ static void note_end(struct nm_lend *l, struct nm_lend_history *h, bool preempte
     h->ended_usec = now_usec;
     h->preempted = preempted;
     h->running = h->queued = false;
-    if (preempted)
+    if (preempted && h->demoted_usec == 0)
         nm_lend_keys_back_off(l, &h->key, now_usec);
     l->revision++;
 }
@@ -499,6 +499,7 @@ bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, boo
         return false;
     if (h->ended_usec == 0)
         note_end(l, h, preempted, now_usec);
+    nm_lend_containers_forget_untold(l, id);
     if (!c)
         return true;
     l->counts.preempted += preempted;
@@ -548,6 +549,7 @@ void nm_lend_registered(struct nm_lend *l)
 {
     for (size_t i = 0; i < l->n_keys; i++)
         forget(&l->keys[i]);
+    nm_lend_containers_return_untold(l);
     for (size_t i = 0; i < l->n_lent; i++) {
         nm_lend_containers_set_promoting(l, l->by_age[i], false);
         l->by_age[i]->promote_after_usec = 0;

@@ -69,7 +69,7 @@ void nm_lend_nodes_drop_unused(struct nm_lend *l, struct nm_lend_place *node)
     bool found;
     size_t i;
 
-    if (node->lent > 0 || node->has_room)
+    if (node->lent > 0 || node->untold > 0 || node->has_room)
         return;
     i = position_of(l, node->host, node->port, &found);
     l->n_nodes--;
@@ -136,6 +136,7 @@ int nm_lend_set_room(struct nm_lend *l, const struct nm_lend_node_room *room)
     if (r < 0 || !node)
         return r;
     note_room(node, &room->guaranteed_free, room->at_usec);
+    node->unanswered_usec = 0;
     l->n_rooms += !node->has_room;
     node->has_room = true;
     l->newest_room_usec = NM_MAX(l->newest_room_usec, room->at_usec);
@@ -178,10 +179,20 @@ size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend
 
     while (done < n && (node = find_longest_unasked(l, now_usec))) {
         node->asked_usec = NM_MAX(now_usec, UINT64_C(1));
+        if (node->unanswered_usec == 0 || node->unanswered_usec > now_usec)
+            node->unanswered_usec = node->asked_usec;
         (void)memcpy(ret[done].host, node->host, strlen(node->host) + 1);
         ret[done++].port = node->port;
     }
     return done;
+}
+
+void nm_lend_set_heard(const struct nm_lend *l, const char *host, int32_t port)
+{
+    struct nm_lend_place *node = nm_lend_nodes_find(l, host, port);
+
+    if (node)
+        node->unanswered_usec = 0;
 }
 
 static bool is_known_to_run(const struct nm_lend_container *c)

@@ -71,12 +71,24 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
         reduce(e, e->in_call ? 0 : e->lent_asked, NM_LEND_BACKS_OFF);
 }
 
+/* Returns whether a node has answered no question for so long that it may be dead. The ResourceManager notices this
+ * only after minutes. If the node lives after all, nothing may fill its queue: without distributed scheduling, the
+ * ResourceManager may choose it again, and then it is waited for anew. */
+static bool is_silent(const struct nm_lend_place *node, uint64_t now_usec)
+{
+    return node && node->unanswered_usec > 0 &&
+           nm_sub_u64(now_usec, NM_MAX(node->unanswered_usec, node->lent_usec)) > NM_LEND_SILENT_USEC;
+}
+
 static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
 {
-    for (size_t i = 0; l->n_queued > 0 && i < l->n_lent; i++)
-        if (l->by_age[i]->state == NM_LEND_STATE_QUEUED &&
-            nm_sub_u64(now_usec, l->by_age[i]->is.lent_usec) > NM_LEND_START_USEC)
+    for (size_t i = 0; l->n_queued > 0 && i < l->n_lent; i++) {
+        const struct nm_lend_container *c = l->by_age[i];
+
+        if (c->state == NM_LEND_STATE_QUEUED && nm_sub_u64(now_usec, c->is.lent_usec) > NM_LEND_START_USEC &&
+            !is_silent(c->node, now_usec))
             return true;
+    }
     return false;
 }
 

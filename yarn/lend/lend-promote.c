@@ -37,7 +37,7 @@ bool nm_lend_updated(struct nm_lend *l, const struct nm_yarn_container_id *id, i
         nm_lend_containers_resize(l, c, size);
     l->revision += h->version != version || h->master_version != version;
     h->version = h->master_version = version;
-    return h->promoted_usec == 0;
+    return h->promoted_usec == 0 && h->demoted_usec == 0;
 }
 
 void nm_lend_set_version(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version)
@@ -62,7 +62,7 @@ static bool can_promote(const struct nm_lend *l, const struct nm_lend_container 
     const int64_t memory_mib = l->promoting_memory_mib - (c->promoting ? c->is.size.memory_mib : 0);
     const int64_t vcores = l->promoting_vcores - (c->promoting ? c->is.size.vcores : 0);
 
-    return c->state == NM_LEND_STATE_RUNNING && c->promote_after_usec <= now_usec && node &&
+    return c->state == NM_LEND_STATE_RUNNING && c->is.demoted_usec == 0 && c->promote_after_usec <= now_usec && node &&
            node->promoting == c->promoting && node->has_room &&
            node->room_usec <= now_usec && nm_sub_u64(now_usec, node->room_usec) <= NM_LEND_ROOM_USEC &&
            fits(&c->is.size, node->confirmed.memory_mib, node->confirmed.vcores) &&
@@ -135,18 +135,65 @@ static void take_room(struct nm_lend_place *node, const struct nm_lend_size *siz
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec)
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, id);
-    const struct nm_lend_history *h = find_history(l, id);
+    struct nm_lend_history *h = find_history(l, id);
 
-    if (h && version > h->version) /* an update of the master may be in the same answer */
+    if (!h)
+        return false;
+    if (version > h->version) /* an update of the master may be in the same answer */
         nm_lend_set_version(l, id, version);
+    if (c || h->demoted_usec > 0) {
+        h->promoted_usec = NM_MAX(now_usec, h->demoted_usec + 1);
+        l->revision++;
+    }
     if (!c)
-        return h;
-    c->is.promoted_usec = now_usec;
+        return true;
     l->counts.promoted++;
     if (c->node)
         take_room(c->node, &c->is.size);
-    nm_lend_containers_end(l, c);
+    if (c->is.demoted_usec > 0)
+        nm_lend_containers_end(l, c); /* the master takes its own promotion to the node */
+    else
+        nm_lend_containers_promote(l, c);
     return true;
+}
+
+void nm_lend_set_told(struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    nm_lend_containers_forget_untold(l, id);
+}
+
+bool nm_lend_set_guaranteed(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec)
+{
+    const struct nm_lend_container *c = nm_lend_containers_find(l, id);
+
+    if (!c || c->is.demoted_usec > 0)
+        return false;
+    (void)nm_lend_promoted(l, id, c->is.version + 1, now_usec);
+    nm_lend_set_told(l, id);
+    return true;
+}
+
+/* ---- demotions by the master -------------------------------------------------------------------- */
+
+void nm_lend_demoted(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec)
+{
+    struct nm_lend_container *c = nm_lend_containers_find(l, id);
+    struct nm_lend_history *h = find_history(l, id);
+
+    if (!h || h->ended_usec > 0 || h->demoted_usec > h->promoted_usec)
+        return;
+    h->demoted_usec = NM_MAX(now_usec, h->promoted_usec + 1);
+    if (c)
+        give_up(l, c, 0);
+    nm_lend_containers_forget_untold(l, id);
+    l->revision++;
+}
+
+bool nm_lend_is_own(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+{
+    struct nm_lend_history h;
+
+    return nm_lend_find_history(l, id, &h) && h.demoted_usec > 0;
 }
 
 bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container_id *id, bool outstanding,
@@ -154,6 +201,8 @@ bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, id);
 
+    if (nm_lend_is_own(l, id))
+        return false;
     if (!c)
         return nm_lend_containers_find_ended(l, id);
     if (!c->was_asked)

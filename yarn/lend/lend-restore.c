@@ -122,6 +122,7 @@ static int get_history(const Yarn__LendContainer *m, struct nm_lend_history *ret
         .adopted_usec = m->adopted_usec,
         .adoptions = m->adoptions,
         .promoted_usec = m->promoted_usec,
+        .demoted_usec = m->demoted_usec,
         .ended_usec = m->ended_usec,
         .preempted = m->preempted,
         .running = m->running,
@@ -138,7 +139,7 @@ static int get_history(const Yarn__LendContainer *m, struct nm_lend_history *ret
     return 0;
 }
 
-static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
+static int get_container(struct nm_lend *l, const Yarn__LendContainer *m, struct nm_lend_container **ret)
 {
     _cleanup_free_ struct nm_lend_container *c = calloc(1, sizeof *c);
     int r;
@@ -148,7 +149,7 @@ static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
     r = get_history(m, &c->is);
     if (r < 0)
         return r;
-    if (nm_lend_containers_find(l, &c->is.id) || (m->running && m->queued))
+    if (m->running && m->queued)
         return -EBADMSG;
     r = nm_lend_nodes_get(l, m->host, m->port, &c->node);
     if (r < 0)
@@ -161,7 +162,28 @@ static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
     c->asks = m->promoting;
     c->promote_after_usec = m->promote_after_usec;
     c->unconfirmed = m->unconfirmed;
-    return nm_lend_containers_add(l, &c);
+    *ret = STEAL_PTR(c);
+    return 0;
+}
+
+static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
+{
+    _cleanup_free_ struct nm_lend_container *c = NULL;
+    int r = get_container(l, m, &c);
+
+    if (r < 0)
+        return r;
+    return nm_lend_containers_find(l, &c->is.id) ? -EBADMSG : nm_lend_containers_add(l, &c);
+}
+
+static int put_untold(struct nm_lend *l, const Yarn__LendContainer *m)
+{
+    _cleanup_free_ struct nm_lend_container *c = NULL;
+    int r = get_container(l, m, &c);
+
+    if (r < 0)
+        return r;
+    return nm_lend_containers_find(l, &c->is.id) || c->promoting ? -EBADMSG : nm_lend_containers_add_untold(l, &c);
 }
 
 static int put_containers(struct nm_lend *l, const Yarn__LendBooks *m)
@@ -169,10 +191,12 @@ static int put_containers(struct nm_lend *l, const Yarn__LendBooks *m)
     struct nm_lend_history h;
     int r = 0;
 
-    if (m->n_lent > NM_LEND_CONTAINERS_MAX || m->n_ended > NM_LEND_ENDED_MAX)
+    if (m->n_lent > NM_LEND_CONTAINERS_MAX || m->n_ended > NM_LEND_ENDED_MAX || m->n_untold > NM_LEND_UNTOLD_MAX)
         return -EBADMSG;
     for (size_t i = 0; r == 0 && i < m->n_lent; i++)
         r = put_container(l, m->lent[i]);
+    for (size_t i = 0; r == 0 && i < m->n_untold; i++)
+        r = put_untold(l, m->untold[i]);
     if (r == 0)
         r = nm_lend_containers_reserve_ended(l, l->n_lent + m->n_ended);
     for (size_t i = 0; r == 0 && i < m->n_ended; i++) {
@@ -203,6 +227,7 @@ static void put_counts(struct nm_lend_figures *f, const Yarn__LendCounts *m)
 {
     f->granted = m->granted;
     f->adopted = m->adopted;
+    f->lent_again = m->lent_again;
     f->promoted = m->promoted;
     f->preempted = m->preempted;
     f->ended = m->ended;

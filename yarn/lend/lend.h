@@ -264,6 +264,9 @@ void nm_lend_set_running(struct nm_lend *l, const struct nm_yarn_container_id *i
  * seconds apart don't count together: the node may have been down in between. Returns whether the container counts as
  * ended now. */
 bool nm_lend_set_unknown(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
+/* Notes that the node of a lent container has it as guaranteed: the container is promoted, whatever the ResourceManager
+ * has answered. Returns whether it was lent. */
+bool nm_lend_set_guaranteed(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
 
 /* Returns nodes with lent containers whose room or containers' states should be asked for now, at most n, the longest
  * unasked first. A node is asked at most once in 5 seconds. */
@@ -272,6 +275,9 @@ struct nm_lend_node {
     int32_t port;
 };
 size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend_node *ret, size_t n);
+/* Notes that a node has answered a question in another way than by its room. A node that leaves all questions without
+ * an answer for 90 seconds may be dead: the containers in its queue don't keep others from being lent. */
+void nm_lend_set_heard(const struct nm_lend *l, const char *host, int32_t port);
 /* Returns the ids of the lent containers on that node, at most n: first those that aren't known to run, the oldest ones
  * of each kind first. */
 size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
@@ -311,6 +317,15 @@ void nm_lend_own_update(struct nm_lend *l, const struct nm_yarn_container_id *id
 /* Notes the ResourceManager's new version of a lent container, which is now guaranteed. The master doesn't see this
  * version. Returns whether it was lent, also if the books have noted this before. */
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec);
+/* Notes that the node of a promoted container has the promotion. If this isn't known at a registration, the container is
+ * lent again: a restarted ResourceManager takes over from the nodes what containers are. */
+void nm_lend_set_told(struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Notes that the master itself has demoted a container that was promoted, or wants to demote one that is lent. From then
+ * on the container is what the master asks for: it is not promoted, and its updates and its end are the master's. It is
+ * counted as before. */
+void nm_lend_demoted(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
+/* Returns whether the master has demoted the container at any time. */
+bool nm_lend_is_own(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding. If
  * that can be a promotion of these books, it is outstanding for another 5 minutes. Otherwise it is an update that the
  * master has asked for. Then, and after other refusals, the promotion is asked for again after a minute, at the
@@ -324,9 +339,10 @@ struct nm_lend_figures {
     uint32_t keys;
     uint32_t lent, waiting, asked; /* lent now; of these waiting in a node's queue; asked for and not yet granted */
     int64_t lent_memory_mib, asked_memory_mib;
-    /* Counts since new() or the first start before a restore: granted + adopted = lent + promoted + preempted + ended.
-     * A container that outlives its attempt is granted once, and adopted by each later attempt that takes it over. */
-    uint64_t granted, adopted, promoted, preempted, ended, released;
+    /* Counts since new() or the first start before a restore: granted + adopted + lent_again = lent + promoted +
+     * preempted + ended. A container that outlives its attempt is granted once, and adopted by each later attempt that
+     * takes it over. It is lent again if the ResourceManager was restarted before the node had the promotion. */
+    uint64_t granted, adopted, lent_again, promoted, preempted, ended, released;
     uint64_t wanted;                                        /* containers that the master waits for */
     uint64_t observed;                /* with limits.observes: containers that would have been lent */
     uint64_t observed_memory_mib;     /* their memory */
@@ -343,6 +359,7 @@ struct nm_lend_history {
     struct nm_lend_key key;
     struct nm_lend_size size;
     uint64_t asked_usec, lent_usec, promoted_usec, ended_usec; /* 0: it hasn't happened */
+    uint64_t demoted_usec; /* when its master demoted it; 0: never. A later promoted_usec: the master has promoted it */
     uint64_t adopted_usec; /* when the last attempt that has taken it over did so; 0: it belongs to its own attempt. If
                               the books of its own attempt aren't known, asked_usec is 0, and lent_usec is this time */
     uint32_t adoptions;    /* number of attempts that have taken it over */

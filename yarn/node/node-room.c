@@ -44,7 +44,8 @@ void nm_yarn_node_get_room(const struct nm_yarn_node *n, struct nm_yarn_node_roo
     ret->unused_memory_mib = (int64_t)(room.unused_memory_bytes / NM_MIB);
 }
 
-bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running)
+bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running,
+                                bool *ret_guaranteed)
 {
     const struct nm_yarn_container_id number = nm_yarn_container_of(id);
     const struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
@@ -53,5 +54,6 @@ bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__Cont
     if (!c || c->view.state >= NM_KILLING)
         return false;
     *ret_running = c->view.state > NM_SCHEDULED;
+    *ret_guaranteed = nm_yarn_token_type(i->token) == NM_GUARANTEED;
     return true;
 }

@@ -195,8 +195,10 @@ struct nm_yarn_node_room {
     bool admits;
 };
 void nm_yarn_node_get_room(const struct nm_yarn_node *n, struct nm_yarn_node_room *ret);
-/* Returns whether the node has this container, and the container is not being ended. *ret_running: it has started. */
-bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running);
+/* Returns whether the node has this container, and the container is not being ended. *ret_running: it has started.
+ * *ret_guaranteed: the ResourceManager's newest token for it says so, also if nmctl has changed it since. */
+bool nm_yarn_node_has_container(const struct nm_yarn_node *n, const Hadoop__ContainerId *id, bool *ret_running,
+                                bool *ret_guaranteed);
 
 /* ---- the ResourceManager ---------------------------------------------------------------------------------------- */
 

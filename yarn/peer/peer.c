@@ -114,10 +114,14 @@ static void pass_room(struct nm_peer_call *c, const Peer__RoomAnswer *answer)
 {
     enum nm_peer_container_state states[NM_PEER_CONTAINERS_MAX];
     struct nm_peer_room room = read_room(answer);
+    bool guaranteed[NM_PEER_CONTAINERS_MAX];
 
     read_states(answer, states, c->n_ids);
+    for (size_t i = 0; i < c->n_ids; i++)
+        guaranteed[i] = i < answer->n_guaranteed && answer->guaranteed[i];
     room.ids = c->ids;
     room.states = states;
+    room.guaranteed = guaranteed;
     room.n = c->n_ids;
     c->on_room(c->userdata, c->host, c->port, 0, &room);
 }

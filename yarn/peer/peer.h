@@ -73,6 +73,7 @@ struct nm_peer_room {
     bool admits;                  /* opportunistic containers are admitted at present (no breaker, no drain, healthy) */
     const struct nm_yarn_container_id *ids; /* those of the question */
     const enum nm_peer_container_state *states;
+    const bool *guaranteed; /* false: it is not, or the node doesn't say */
     size_t n;
 };
 

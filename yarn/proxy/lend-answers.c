@@ -42,11 +42,19 @@ static struct nm_lend_grant grant_of(const Masters__Container *m)
 
 /* ---- containers from before the registration ------------------------------------------------------ */
 
+/* Returns whether a container was lent, but is opportunistic now because its master has asked for this. */
+static bool is_own(const struct nm_lender *l, const struct nm_yarn_container_id *id)
+{
+    return nm_lend_is_own(l->books, id) || (l->former && nm_lend_is_own(l->former, id));
+}
+
 /* Returns whether an opportunistic container was lent. The books know all that was lent to this attempt. If an earlier
  * attempt ran on another node, its books are there. Its containers are taken for lent then, unless it is known that
  * nothing is lent. */
 static bool was_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id)
 {
+    if (is_own(l, id))
+        return false;
     if (nm_lend_knows(l->books, id) || (l->former && nm_lend_knows(l->former, id)))
         return true;
     if (nm_yarn_same_attempt(&id->attempt, &l->m->attempt) ||
@@ -86,6 +94,14 @@ static bool counts_memory_only(const Masters__RegisterMasterAnswer *m)
     return m->n_resource_types > 0;
 }
 
+/* Drops the updates of containers that are lent again: their nodes refuse tokens of the former ResourceManager. */
+static void drop_void_updates(struct nm_lender *l)
+{
+    for (size_t i = l->n_updates; i > 0; i--)
+        if (nm_lend_is_lent(l->books, &l->updates[i - 1].id))
+            nm_lender_drop_update(l, &l->updates[i - 1].id);
+}
+
 /* The ResourceManager has accepted the registration, so the answer must not be refused: the master could not repeat
  * it. */
 void nm_lender_answer_register(struct nm_lender *l, const Masters__RegisterMasterAnswer *answer)
@@ -93,6 +109,7 @@ void nm_lender_answer_register(struct nm_lender *l, const Masters__RegisterMaste
     nm_lender_replace_queue(l, answer->queue);
     l->memory_only = counts_memory_only(answer);
     nm_lend_registered(l->books);
+    drop_void_updates(l);
     nm_lender_drop_asks(l);
     l->n_hidden = l->n_promotions = 0;
     l->has_headroom = l->in_flight = l->uncertain = false;
@@ -267,6 +284,8 @@ static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ende
     if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !take_former_end(l, m, &id, preempted) &&
         !has_update)
         return true;
+    if (is_own(l, &id))
+        return true;
     if (is_new && preempted)
         nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",
                          nm_yarn_container_id_format(&id, text), l->m->name);
@@ -298,6 +317,22 @@ static void show_updated(struct nm_lender *l, Masters__Container *m)
         show_as_guaranteed(m);
 }
 
+/* Notes that the ResourceManager has demoted a container, as its master has asked for. */
+static void take_demoted(struct nm_lender *l, const Masters__Container *m)
+{
+    struct nm_yarn_container_id id;
+
+    if (!m || !nm_yarn_is_container(m->id))
+        return;
+    id = nm_yarn_container_of(m->id);
+    nm_lend_demoted(l->books, &id, nm_steady_usec());
+    if (l->former)
+        nm_lend_demoted(l->former, &id, nm_steady_usec());
+    l->dirty |= l->former && l->former_revision != nm_lend_revision(l->former);
+    if (is_own(l, &id))
+        nm_lender_drop_update(l, &id);
+}
+
 static int take_updated(struct nm_lender *l, Masters__AllocateAnswer *answer)
 {
     size_t n = 0;
@@ -309,6 +344,8 @@ static int take_updated(struct nm_lender *l, Masters__AllocateAnswer *answer)
 
         if (r < 0)
             error = r;
+        if (m->type == NM_LENDER_DEMOTE)
+            take_demoted(l, m->container);
         if (r == 0)
             show_updated(l, m->container);
         if (r == 0)

@@ -47,6 +47,8 @@ static void write_entry(const struct nm_yarn_slot_log *l, const struct entry *e,
     m.has_adoptions = h->adoptions > 0;
     m.adoptions = h->adoptions;
     m.promoted_usec = h->promoted_usec;
+    m.has_demoted_usec = h->demoted_usec > 0;
+    m.demoted_usec = h->demoted_usec;
     m.ended_usec = h->ended_usec;
     m.preempted = h->preempted;
     m.with_attempt = h->with_attempt;
@@ -153,6 +155,7 @@ static bool load_entry(const ProtobufCMessage *message, struct nm_yarn_slot_head
         .adopted_usec = m->adopted_usec,
         .adoptions = m->adoptions,
         .promoted_usec = m->promoted_usec,
+        .demoted_usec = m->demoted_usec,
         .ended_usec = m->ended_usec,
         .preempted = m->preempted,
         .with_attempt = m->with_attempt,

@@ -134,6 +134,17 @@ static void choose_promotions(struct nm_lender *l)
     }
 }
 
+/* Returns whether the master wants a lent container to be opportunistic, which it is. The ResourceManager doesn't answer
+ * such a request, and refuses one with a wrong version. */
+static bool is_demotion_of_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id,
+                                const Masters__UpdateAsk *m)
+{
+    struct nm_lend_history h;
+
+    return m->type == NM_LENDER_DEMOTE && nm_lend_is_lent(l->books, id) &&
+           nm_lend_find_history(l->books, id, &h) && m->version == h.master_version;
+}
+
 /* The ResourceManager accepts one update of a container in a call, the first one. The master's own updates come first,
  * and the promotions of their containers are left out. */
 static void note_own_updates(struct nm_lender *l, const Masters__AllocateRequest *request)
@@ -143,6 +154,8 @@ static void note_own_updates(struct nm_lender *l, const Masters__AllocateRequest
             const struct nm_yarn_container_id id = nm_yarn_container_of(request->updates[i]->id);
 
             nm_lend_own_update(l->books, &id, nm_steady_usec());
+            if (is_demotion_of_lent(l, &id, request->updates[i]))
+                nm_lend_demoted(l->books, &id, nm_steady_usec());
         }
 }
 
@@ -206,6 +219,8 @@ static void on_updated(void *userdata, const struct nm_yarn_container_id *id, in
     if (!u)
         return;
     u->refusals += error == -EREMOTEIO;
+    if (error == 0)
+        nm_lend_set_told(l->books, id);
     if (error == 0 || u->refusals == REFUSALS_MAX)
         nm_lender_drop_update(l, id);
     else
@@ -246,11 +261,18 @@ static int note_update(struct nm_lender *l, const struct nm_yarn_container_id *i
     return nm_lender_add_update(l, id, m->node->host, m->node->port, &token);
 }
 
+static void report_promoted(struct nm_lender *l, const struct nm_yarn_container_id *id)
+{
+    char text[NM_YARN_ID_SIZE];
+
+    nm_lender_report(l, NM_LENDER_PROMOTED, LOG_INFO, "The lent container %s of %s is guaranteed now.",
+                     nm_yarn_container_id_format(id, text), l->m->name);
+}
+
 /* An answer may be repeated because the update could not be noted. So an update is noted again then. */
 int nm_lender_handle_promoted(struct nm_lender *l, const Masters__Container *m)
 {
     struct nm_yarn_container_id id;
-    char text[NM_YARN_ID_SIZE];
     bool is_new;
     int r;
 
@@ -260,14 +282,26 @@ int nm_lender_handle_promoted(struct nm_lender *l, const Masters__Container *m)
     is_new = nm_lend_is_lent(l->books, &id);
     if (!nm_lend_promoted(l->books, &id, m->version, nm_steady_usec()))
         return 0;
+    if (nm_lend_is_own(l->books, &id))
+        return 0;
     if (is_new)
-        nm_lender_report(l, NM_LENDER_PROMOTED, LOG_INFO, "The lent container %s of %s is guaranteed now.",
-                         nm_yarn_container_id_format(&id, text), l->m->name);
+        report_promoted(l, &id);
     r = note_update(l, &id, m);
     return r < 0 ? r : 1;
 }
 
 /* ---- rooms of nodes ------------------------------------------------------------------------------- */
+
+/* Notes that the node has a lent container as guaranteed: the ResourceManager has informed it itself, or the container
+ * is lent again since a registration although its node had got the promotion. */
+static void note_guaranteed(struct nm_lender *l, const struct nm_yarn_container_id *id)
+{
+    if (!nm_lend_set_guaranteed(l->books, id, nm_steady_usec()))
+        return;
+    nm_lender_drop_update(l, id);
+    nm_lender_count(l);
+    report_promoted(l, id);
+}
 
 /* The next call of the master saves the books. */
 static void note_state(struct nm_lender *l, const struct nm_yarn_container_id *id, enum nm_peer_container_state state)
@@ -292,13 +326,18 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
     struct nm_lender *l = userdata;
     struct nm_lend_node_room known = {.host = host, .port = port, .at_usec = nm_steady_usec()};
 
+    if (error == NM_PEER_E_OTHER || error == -EREMOTEIO || error == -EACCES)
+        nm_lend_set_heard(l->books, host, port);
     if (error != 0)
         return;
     known.guaranteed_free = (struct nm_lend_size){
         room->guaranteed_free_memory_mib, l->memory_only ? INT32_MAX : room->guaranteed_free_vcores};
     (void)nm_lend_set_room(l->books, &known); /* without memory, this node's containers wait for the next answer */
     for (size_t i = 0; i < room->n; i++)
-        note_state(l, &room->ids[i], room->states[i]);
+        if (room->guaranteed[i])
+            note_guaranteed(l, &room->ids[i]);
+        else
+            note_state(l, &room->ids[i], room->states[i]);
 }
 
 static void ask_rooms(struct nm_lender *l)

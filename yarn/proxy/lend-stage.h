@@ -16,7 +16,8 @@
 
 #define NM_LENDER_GUARANTEED 1 /* values of ExecutionType */
 #define NM_LENDER_OPPORTUNISTIC 2
-#define NM_LENDER_PROMOTE 2 /* value of ContainerUpdateType */
+#define NM_LENDER_PROMOTE 2 /* values of ContainerUpdateType */
+#define NM_LENDER_DEMOTE 3
 
 #define NM_LENDER_PROMOTIONS_MAX 16u /* promotions asked for in one call, and nodes asked at a time */
 #define NM_LENDER_UPDATES_MAX 1024u

@@ -35,6 +35,7 @@ static void add_counts(struct nm_lend_figures *to, const struct nm_lend_figures 
 {
     to->granted += f->granted;
     to->adopted += f->adopted;
+    to->lent_again += f->lent_again;
     to->promoted += f->promoted;
     to->preempted += f->preempted;
     to->ended += f->ended;
@@ -49,6 +50,7 @@ static void subtract_counts(struct nm_lend_figures *from, const struct nm_lend_f
 {
     from->granted -= f->granted;
     from->adopted -= f->adopted;
+    from->lent_again -= f->lent_again;
     from->promoted -= f->promoted;
     from->preempted -= f->preempted;
     from->ended -= f->ended;
@@ -154,12 +156,12 @@ static json_int_t bytes_of_size(const struct nm_lend_size *s)
 /* Returns the members that an attempt and the totals share. */
 static json_t *figures_to_json(const struct nm_lend_figures *f)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "lent",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "lent",
                      int_of(f->lent), "lent_memory_bytes", bytes_of(not_negative(f->lent_memory_mib)), "queued",
                      int_of(f->waiting), "asked", int_of(f->asked), "asked_memory_bytes",
                      bytes_of(not_negative(f->asked_memory_mib)), "wanted", int_of(f->wanted), "granted",
-                     int_of(f->granted), "adopted", int_of(f->adopted), "promoted", int_of(f->promoted), "preempted",
-                     int_of(f->preempted), "ended", int_of(f->ended), "released", int_of(f->released), "observed",
+                     int_of(f->granted), "adopted", int_of(f->adopted), "lent_again", int_of(f->lent_again),
+                     "promoted", int_of(f->promoted), "preempted", int_of(f->preempted), "ended", int_of(f->ended), "released", int_of(f->released), "observed",
                      int_of(f->observed), "observed_memory_bytes", bytes_of(f->observed_memory_mib),
                      "observed_memory_byte_seconds", bytes_of(f->observed_memory_mib_sec));
 }
@@ -312,8 +314,8 @@ static void write_events(const struct nm_yarn_lend_totals *t, const struct nm_me
     const struct {
         const char *event;
         uint64_t n;
-    } events[] = {{"granted", f->granted}, {"adopted", f->adopted}, {"promoted", f->promoted},
-                  {"preempted", f->preempted}, {"ended", f->ended}, {"attempt_ended", t->attempt_ended},
+    } events[] = {{"granted", f->granted}, {"adopted", f->adopted}, {"lent_again", f->lent_again},
+                  {"promoted", f->promoted}, {"preempted", f->preempted}, {"ended", f->ended}, {"attempt_ended", t->attempt_ended},
                   {"released", f->released}};
 
     w->family(w->to, name, NM_METRIC_COUNTER, "Lent containers by event.");
@@ -403,6 +405,9 @@ static void print_figures(FILE *f, const struct nm_lend_figures *n)
     fprintf(f, "Until now: %" PRIu64 " lent", n->granted);
     if (n->adopted > 0)
         fprintf(f, " and %" PRIu64 " taken over from earlier attempts", n->adopted);
+    if (n->lent_again > 0)
+        fprintf(f, " and %" PRIu64 " lent again because the ResourceManager was restarted during their promotion",
+                n->lent_again);
     fprintf(f, ", of which %" PRIu64 " were promoted, %" PRIu64 " preempted, and %" PRIu64 " ended otherwise.\n",
             n->promoted, n->preempted, n->ended);
     if (n->observed > 0)
@@ -512,20 +517,33 @@ static void add_lent(const struct nm_lend_history *h, char *buf, size_t size)
             passed(h->lent_usec, h->adopted_usec, t, sizeof t));
 }
 
+/* Adds the promotion, and what the master itself has asked for. The books keep the last promotion only. */
+static void add_updates(const struct nm_lend_history *h, char *buf, size_t size)
+{
+    char t[32];
+
+    if (h->promoted_usec > 0 && h->demoted_usec == 0)
+        add(buf, size, "; promoted %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
+    if (h->demoted_usec == 0)
+        return;
+    add(buf, size, "; its master has demoted it %s later", passed(h->lent_usec, h->demoted_usec, t, sizeof t));
+    if (h->promoted_usec > h->demoted_usec)
+        add(buf, size, " and promoted it again %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
+}
+
 static void summarize(const struct nm_lend_history *h, char *buf, size_t size)
 {
     char t[32];
 
     (void)snprintf(buf, size, "asked for as guaranteed; ");
     add_lent(h, buf, size);
-    if (h->promoted_usec > 0)
-        add(buf, size, "; promoted %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
+    add_updates(h, buf, size);
     if (h->ended_usec > 0)
         add(buf, size, "; %s %s after it was lent", h->preempted      ? "preempted"
                                                     : h->with_attempt ? "the application's attempt ended"
                                                                       : "ended",
             passed(h->lent_usec, h->ended_usec, t, sizeof t));
-    else if (h->promoted_usec == 0)
+    else if (h->promoted_usec <= h->demoted_usec)
         add(buf, size, "; %s", h->running  ? "runs as opportunistic"
                                : h->queued ? "waits in the queue of its node"
                                            : "its node hasn't reported yet whether it runs");
@@ -568,7 +586,10 @@ static void explain(const struct nm_lend_history *h, uint64_t now_usec, const ch
     if (h->asked_usec > 0 && h->mode != NM_LEND_OFF)
         add(buf, size, ". It was lent by the mode %s", nm_lend_mode_name(h->mode));
     add(buf, size, ".\n");
-    if (h->ended_usec > 0 && h->preempted)
+    if (h->demoted_usec > 0)
+        add(buf, size, "It is what its master has asked for since then: nmd does not promote it, and shows its updates "
+            "and its end as they are.\n");
+    else if (h->ended_usec > 0 && h->preempted)
         add(buf, size, "Its node took resources back. The application was told that it was preempted, which frameworks "
             "don't count as a failure.\n");
     else if (h->ended_usec == 0 && h->promoted_usec > 0)
@@ -581,7 +602,8 @@ static void explain(const struct nm_lend_history *h, uint64_t now_usec, const ch
 static const char *state_of(const struct nm_lend_history *h)
 {
     return h->ended_usec > 0      ? h->preempted ? "preempted" : "ended"
-           : h->promoted_usec > 0 ? "promoted"
+           : h->promoted_usec > h->demoted_usec ? "promoted"
+           : h->demoted_usec > 0 ? "demoted"
            : h->running           ? "running"
            : h->queued            ? "queued"
                                   : "granted";
@@ -597,13 +619,14 @@ json_t *nm_yarn_lend_view_explain_container(const struct nm_yarn_lend_view *v, c
     explain(h, v->now_usec, summary, text, sizeof text);
     add_borrower(v, h, attempt, with_names, text, sizeof text);
     o = make_answer(container, attempt, time_of_day(h->lent_usec, v->now_usec), summary, text);
-    own = json_pack("{s:i, s:I, s:I, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "priority", (int)h->key.priority,
+    own = json_pack("{s:i, s:I, s:I, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "priority", (int)h->key.priority,
                     "request_id", (json_int_t)h->key.request_id, "memory_bytes", bytes_of_size(&h->size),
                     "vcores", (int)h->size.vcores, "mode", nm_lend_mode_name(h->mode), "state", state_of(h),
                     "asked_usec", time_of_day(h->asked_usec, v->now_usec), "lent_usec",
                     time_of_day(h->lent_usec, v->now_usec), "adopted_usec",
                     time_of_day(h->adopted_usec, v->now_usec), "promoted_usec",
-                    time_of_day(h->promoted_usec, v->now_usec),
+                    time_of_day(h->promoted_usec, v->now_usec), "demoted_usec",
+                    time_of_day(h->demoted_usec, v->now_usec),
                     "ended_usec", time_of_day(h->ended_usec, v->now_usec));
     if (o && json_object_set_new(o, "container", own) == 0)
         return o;

@@ -30,8 +30,8 @@ struct nm_yarn_lend_view {
 struct nm_yarn_lend_totals {
     bool exists;   /* lending is enabled, or was when masters began that still run */
     bool observes;
-    /* Without oldest_since_usec. granted + adopted + what was lent at nmd's start = lent + promoted + preempted +
-     * ended + attempt_ended. So each lent container is in granted once, on all nodes together. */
+    /* Without oldest_since_usec. granted + adopted + lent_again + what was lent at nmd's start = lent + promoted +
+     * preempted + ended + attempt_ended. So each lent container is in granted once, on all nodes together. */
     struct nm_lend_figures figures;
     uint64_t attempt_ended; /* containers that were still lent when their attempt ended: they ended with it, or a later
                                attempt has adopted them, perhaps on another node */
