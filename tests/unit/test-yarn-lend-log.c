@@ -237,6 +237,7 @@ static void test_a_container_that_outlives_its_attempt_has_one_story(void **stat
     assert_int_equal(nm_lend_new(&books), 0);
     assert_int_equal(nm_lend_adopt(books, &g, BEGIN + 60 * SEC), 0);
     nm_lend_set_past(books, &first, former);
+    nm_lend_demoted(former, &second, BEGIN + 65 * SEC);
     assert_true(nm_lend_ended(former, &second, false, BEGIN + 70 * SEC));
     assert_true(nm_lend_ended(books, &first, true, BEGIN + 80 * SEC));
     v = (struct nm_yarn_lend_view){.books = books, .former = former, .queue = "root.batch",
@@ -257,6 +258,7 @@ static void test_a_container_that_outlives_its_attempt_has_one_story(void **stat
         assert_int_equal(h.ended_usec, BEGIN + 80 * SEC);
         assert_true(find(w, 1, 3, &h, &found));
         assert_int_equal(h.promoted_usec, BEGIN + 40 * SEC);
+        assert_int_equal(h.demoted_usec, BEGIN + 65 * SEC);
         assert_int_equal(h.ended_usec, BEGIN + 70 * SEC);
         assert_false(h.with_attempt);
         restart(w);

@@ -426,6 +426,7 @@ static void test_metrics_have_all_figures(void **state)
     expect_part(text, "nm_lending_held_containers refused 0\n");
     expect_part(text, "counter nm_lending_containers_total\nnm_lending_containers_total granted 1\n");
     expect_part(text, "nm_lending_containers_total adopted 0\n");
+    expect_part(text, "nm_lending_containers_total lent_again 0\n");
     expect_part(text, "nm_lending_containers_total preempted 0\n");
     expect_part(text, "nm_lending_containers_total attempt_ended 4\n");
     expect_part(text, "counter nm_lending_observed_containers_total\n");
@@ -487,6 +488,32 @@ static void test_the_history_of_a_container_is_explained(void **state)
     h.with_attempt = true;
     expect_history(&w->v, &h, "asked for as guaranteed; lent to an earlier attempt of the application; the "
                    "application's attempt ended 1m40s after it was lent", "ended 1m40s after it was lent.\n");
+}
+
+static void test_a_demotion_by_the_master_is_explained(void **state)
+{
+    struct world *w = *state;
+    struct nm_lend_history h = {.id = {attempt, 2}, .key = {20, 0}, .size = {1024, 1}, .mode = NM_LEND_OVERFLOW,
+                                .asked_usec = BEGIN, .lent_usec = BEGIN + 31 * SEC, .running = true,
+                                .demoted_usec = BEGIN + 131 * SEC};
+    json_t *j;
+
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; its master has demoted it "
+                   "1m40s later; runs as opportunistic", "It is what its master has asked for since then: nmd does not "
+                   "promote it");
+    h.running = false;
+    h.promoted_usec = BEGIN + 115 * SEC;
+    j = nm_yarn_lend_view_explain_container(&w->v, &h, "c", "a", false);
+    assert_string_equal(string(json_object_get(j, "container"), "state"), "demoted");
+    json_decref(j);
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; promoted 1m24s later; its master "
+                   "has demoted it 1m40s later", "has demoted it 1m40s later.\nThe container has");
+    h.promoted_usec = BEGIN + 141 * SEC;
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; its master has demoted it 1m40s "
+                   "later and promoted it 1m50s later", "asked for since then");
+    j = nm_yarn_lend_view_explain_container(&w->v, &h, "c", "a", false);
+    assert_string_equal(string(json_object_get(j, "container"), "state"), "promoted");
+    json_decref(j);
 }
 
 static void test_the_story_of_an_adopted_container_is_told(void **state)
@@ -596,6 +623,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_observed_containers_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_metrics_have_all_figures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_history_of_a_container_is_explained, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_demotion_by_the_master_is_explained, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_story_of_an_adopted_container_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_application_of_a_container_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_history_of_the_books_is_found, set_up, tear_down),

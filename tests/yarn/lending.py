@@ -25,7 +25,7 @@ local, nmctl = sys.argv[7:9]
 MASTERS = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 NOT_REGISTERED = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
 G, O = 1, 2  # execution types
-PROMOTE = 2
+PROMOTE, DEMOTE = 2, 3
 KILLED_BY_NODE, PREEMPTED = -108, -102
 QUEUE, LABELLED = "root.default", "root.labelled"  # the latter has a default label
 PLENTY = (1 << 20, 1 << 10)  # memory and vcores
@@ -58,8 +58,8 @@ class Books:
         """Returns the pending guaranteed and opportunistic containers of a key, as "3 + 1"."""
         return " + ".join(str(self.waiting.get((priority, request_id, kind), 0)) for kind in (G, O))
 
-    def container(self, n, priority, kind, memory, request_id=-1, version=0):
-        identifier = container_identifier(n, application=self.application, memory=memory, kind=kind, version=version)
+    def container(self, n, priority, kind, memory, request_id=-1, version=0, rm=None):
+        identifier = container_identifier(n, application=self.application, memory=memory, kind=kind, version=version, rm=rm)
         token = master.token(identifier, sign(cluster.container_key[1], identifier), "ContainerToken")
         return message(1, container(n, self.application)) + message(2, message(1, node_name) + number(2, node_port)) + \
             message(4, resource(memory)) + message(5, number(1, priority)) + message(6, token) + number(7, kind) + \
@@ -194,6 +194,9 @@ class Answer:
         self.numbers = [n for n, _, _ in self.given]
         self.previous = [fields(c).get(7, G) for c in every(data, 17)]
         self.updated, self.update_errors = len(every(data, 16)), len(every(data, 15))
+        updates = [(f[1], fields(f[2])) for f in map(fields, every(data, 16))]
+        self.updates = [(kind, f.get(7, G), f.get(9, 0)) for kind, f in updates]
+        self.tokens = [f[6] for _, f in updates]
         self.response_id = fields(data).get(2, 0)
 
 
@@ -240,8 +243,9 @@ class Application:
         time.sleep(0.1)
         self.beat()
 
-    def beat(self, *asks, releases=(), response_id=None):
-        body = b"".join(message(1, a) for a in asks) + b"".join(message(2, container(n, self.n)) for n in releases)
+    def beat(self, *asks, releases=(), response_id=None, updates=()):
+        body = b"".join(message(1, a) for a in asks) + b"".join(message(2, container(n, self.n)) for n in releases) + \
+            b"".join(message(7, u) for u in updates)
         if response_id is None:
             response_id = self.response_id
         answer = Answer(self.client.call("allocate", body + number(4, response_id)))
@@ -258,6 +262,19 @@ class Application:
             asks = ()
             time.sleep(0.1)
         return None
+
+    def change(self, n, version, kind):
+        """Asks for a promotion or a demotion. The ResourceManager answers it with the next call. Returns what the master sees
+        then, and takes it to the node."""
+        to = G if kind == PROMOTE else O
+        self.beat(updates=[number(1, version) + message(2, container(n, self.n)) + number(3, kind) + number(5, to)])
+        update = self.rm.updates[-1]
+        changed = self.rm.container(n, 20, to, 128, version=update.version + 1)
+        self.rm.parts.append(message(16, number(1, kind) + message(2, changed)))
+        answer = self.beat()
+        for token in answer.tokens:
+            master.ask("updateContainer", message(1, token), self.token)
+        return update.text, answer.updates
 
     def refused(self):
         try:
@@ -495,9 +512,10 @@ def try_new_rm():
 
 # ---- promotion ------------------------------------------------------------------------------------------------------
 
-def promote(a, update, done=True):
+def promote(a, update, done=True, rm=None):
+    """rm: another run of the ResourceManager, whose tokens the node refuses."""
     if done:
-        promoted = a.rm.container(update.n, 20, G, 128, version=1)
+        promoted = a.rm.container(update.n, 20, G, 128, version=1, rm=rm)
         a.rm.parts.append(message(16, number(1, PROMOTE) + message(2, promoted)))
     else:
         a.rm.parts.append(message(15, message(1, "UPDATE_OUTSTANDING_ERROR") + message(2, update.data) + number(3, 0)))
@@ -540,6 +558,58 @@ def try_promotion():
     a.register()
     fact("the promotion is asked for again after a registration",
          a.beat_until(lambda _: len(a.rm.updates) > 2, 20) is not None and a.rm.updates[-1].n in (second.n, second.n + 1), True)
+
+
+def lend_and_run(a):
+    """Lends one container, which runs, and waits until its promotion is asked for. Returns its number."""
+    a.rm.limit = (0, 0)
+    answer = a.beat(ask(20, 1, memory=128))
+    a.launch(answer)
+    a.rm.limit = PLENTY
+    fact("a promotion is asked for", a.beat_until(lambda _: a.rm.updates, 30) is not None, True)
+    return answer.numbers[0]
+
+
+def try_demotion():
+    """The master takes a promoted container for a guaranteed one, and demotes it."""
+    a = Application("all")
+    n = lend_and_run(a)
+    promote(a, a.rm.updates[0])
+    a.beat()
+    on_node = lambda kind: within(20, lambda: a.on_node(n) == kind + " RUNNING")
+    fact("the promotion reaches the node", on_node("GUARANTEED"), True)
+    for version, kind, name, to in ((0, DEMOTE, "OPPORTUNISTIC", O), (2, PROMOTE, "GUARANTEED", G), (3, DEMOTE, "OPPORTUNISTIC", O)):
+        seen = max(version, 1)
+        fact(f"the master sees its update to version {seen + 1}", a.change(n, version, kind),
+             (f"{n} version {seen} type {kind} to {to}", [(kind, to, seen + 1)]))
+        fact(f"the node has its update to version {seen + 1}", on_node(name), True)
+    told = "its master has demoted it"
+    fact("explain tells of the demotion", a.explained(n, told), told)
+    for _ in range(3):
+        a.beat()
+        time.sleep(2)
+    fact("the container isn't promoted against the master's wish", [u.text for u in a.rm.updates[4:]], [])
+    a.rm.end(n, KILLED_BY_NODE)
+    fact("the end of a container that its master has demoted is shown as it is", a.beat().ended[n][:2], (KILLED_BY_NODE, O))
+    fact("a promoted and demoted container is counted once", lent_to(a), (1, 1, 0, 0, 0))
+
+
+def try_void_promotion():
+    """The ResourceManager is restarted before the node has got a promotion, so the node refuses its token."""
+    a = Application("all")
+    n = lend_and_run(a)
+    promote(a, a.rm.updates[0], rm=CLUSTER - 1)
+    fact("the master doesn't see a promotion that the node refuses", (a.beat().updated, lent_to(a)[4]), (0, 0))
+    a.rm.registered = False
+    a.refused()
+    a.register()
+    fact("the container is lent again", lent_to(a), (1, 1, 0, 0, 1))
+    a.beat_until(lambda _: len(a.rm.updates) > 1, 30)
+    fact("the promotion is asked for again", [u.text for u in a.rm.updates], [f"{n} version 0 type {PROMOTE} to {G}"] * 2)
+    promote(a, a.rm.updates[1])
+    a.beat()
+    fact("the node makes it guaranteed", within(20, lambda: a.on_node(n) == "GUARANTEED RUNNING"), True)
+    fact("the node has it as the books do", lent_to(a), (1, 2, 0, 0, 0))
 
 
 # ---- restarts of nmd ------------------------------------------------------------------------------------------------
@@ -730,5 +800,6 @@ if len(sys.argv) > 9:  # only these tests; those of steps have a suite of their 
         globals()["try_" + name]()
     sys.exit()
 for test in (try_registered_before, try_all, try_repeat, try_races, try_rounding, try_own, try_left_alone, try_overflow, try_late_type,
-             try_refusing, try_back_off, try_new_rm, try_promotion, try_ended, try_kill, try_modes):
+             try_refusing, try_back_off, try_new_rm, try_promotion, try_demotion,
+             try_void_promotion, try_ended, try_kill, try_modes):
     test()

@@ -517,18 +517,18 @@ static void add_lent(const struct nm_lend_history *h, char *buf, size_t size)
             passed(h->lent_usec, h->adopted_usec, t, sizeof t));
 }
 
-/* Adds the promotion, and what the master itself has asked for. The books keep the last promotion only. */
+/* Adds the promotion, and what the master itself has asked for. The books keep the last one of each. */
 static void add_updates(const struct nm_lend_history *h, char *buf, size_t size)
 {
     char t[32];
 
-    if (h->promoted_usec > 0 && h->demoted_usec == 0)
+    if (h->promoted_usec > 0 && (h->demoted_usec == 0 || h->promoted_usec < h->demoted_usec))
         add(buf, size, "; promoted %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
     if (h->demoted_usec == 0)
         return;
     add(buf, size, "; its master has demoted it %s later", passed(h->lent_usec, h->demoted_usec, t, sizeof t));
     if (h->promoted_usec > h->demoted_usec)
-        add(buf, size, " and promoted it again %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
+        add(buf, size, " and promoted it %s later", passed(h->lent_usec, h->promoted_usec, t, sizeof t));
 }
 
 static void summarize(const struct nm_lend_history *h, char *buf, size_t size)
@@ -543,7 +543,7 @@ static void summarize(const struct nm_lend_history *h, char *buf, size_t size)
                                                     : h->with_attempt ? "the application's attempt ended"
                                                                       : "ended",
             passed(h->lent_usec, h->ended_usec, t, sizeof t));
-    else if (h->promoted_usec <= h->demoted_usec)
+    else if (h->promoted_usec == 0)
         add(buf, size, "; %s", h->running  ? "runs as opportunistic"
                                : h->queued ? "waits in the queue of its node"
                                            : "its node hasn't reported yet whether it runs");
