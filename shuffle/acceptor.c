@@ -227,7 +227,8 @@ int nm_shuffle_acceptor_new(const struct nm_shuffle_acceptor_params *params, str
         return r;
     a->port = port_of(a->listener);
     if ((r = RET_NERRNO(pipe2(a->stop, O_CLOEXEC | O_NONBLOCK))) < 0 || (r = nm_shuffle_idle_new(&a->loop.idle)) < 0 ||
-        (r = nm_shuffle_pool_new(nm_shuffle_turns_serve, &a->loop.pool)) < 0)
+        (r = nm_shuffle_pool_new(nm_shuffle_turns_serve, nm_shuffle_connections_room(a->connections),
+                                 &a->loop.pool)) < 0)
         return r;
     *ret = STEAL_PTR(a);
     return 0;

@@ -202,6 +202,13 @@ struct nm_shuffle_answer *nm_shuffle_answer_free(struct nm_shuffle_answer *a)
     return NULL;
 }
 
+bool nm_shuffle_answer_has_owner(const struct nm_shuffle_answer *a, struct nm_shuffle_owner *ret)
+{
+    if (!a->is_refused)
+        *ret = nm_shuffle_owner_of(a->job.user, a->job.number);
+    return !a->is_refused;
+}
+
 /* ---- the steps ---------------------------------------------------------------------------- */
 
 static int begin(struct nm_shuffle_answer *a)

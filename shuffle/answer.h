@@ -22,6 +22,7 @@
 
 #include "shuffle/request.h"
 #include "shuffle/service.h"
+#include "shuffle/task-queue.h"
 #include "shuffle/wait.h"
 
 struct nm_shuffle_answer;
@@ -33,6 +34,9 @@ int nm_shuffle_answer_new(struct nm_shuffle_service *s, int fd, unsigned slot, s
 /* Ends the answer. An answer that is not complete counts as failed if its maps were being sent. Returns NULL. */
 struct nm_shuffle_answer *nm_shuffle_answer_free(struct nm_shuffle_answer *a);
 NM_DEFINE_CLEANUP(struct nm_shuffle_answer *, nm_shuffle_answer_free)
+
+/* Returns whether the request was signed for a job, and its owner. */
+bool nm_shuffle_answer_has_owner(const struct nm_shuffle_answer *a, struct nm_shuffle_owner *ret);
 
 /* Continues the answer. Returns 0 if it is complete and the connection may stay open, an outcome of wait.h, or -errno
  * if the connection broke or was too slow. */

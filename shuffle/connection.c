@@ -11,6 +11,7 @@
 #include "shuffle/answer.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fnv1a.h"
 
 /* Hadoop's timeout for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)
@@ -89,16 +90,30 @@ static int read_head(struct connection *c)
 
 /* ---- in a thread of the pool -------------------------------------------------------------- */
 
+/* Gives the connection to the job that has signed its request. Returns NM_SHUFFLE_E_TURN if it had another owner, so
+ * that the job uses its own threads from now on. */
+static int belong(struct connection *c)
+{
+    struct nm_shuffle_owner owner;
+
+    if (!nm_shuffle_answer_has_owner(c->answer, &owner) || nm_shuffle_owner_equal(owner, c->turns.task.owner))
+        return 0;
+    c->turns.task.owner = owner;
+    return NM_SHUFFLE_E_TURN;
+}
+
 static int begin_answer(struct connection *c)
 {
     struct nm_shuffle_service *s = c->service;
+    int r;
 
     if (c->spare) {
         atomic_fetch_add(&s->count.refused, 1);
         return nm_shuffle_refuse(c->turns.idle.fd, NM_SHUFFLE_TOO_MANY,
                                  "All connections are in use, or your host has reached its limit\n");
     }
-    return nm_shuffle_answer_new(s, c->turns.idle.fd, c->slot, (struct nm_bytes){c->buffer, c->head_size}, &c->answer);
+    r = nm_shuffle_answer_new(s, c->turns.idle.fd, c->slot, (struct nm_bytes){c->buffer, c->head_size}, &c->answer);
+    return r < 0 ? r : belong(c);
 }
 
 static void end_answer(struct connection *c)
@@ -155,7 +170,9 @@ int nm_shuffle_connection_begin(struct nm_shuffle_service *s, int accepted, cons
         return r;
     }
     c->service = s;
-    c->turns = (struct nm_shuffle_turns){.loop = s->loop, .idle.fd = STEAL_FD(fd)}; /* the slot owns it from here on */
+    c->turns = (struct nm_shuffle_turns){
+        .loop = s->loop, .idle.fd = STEAL_FD(fd), /* the slot owns it from here on */
+        .task.owner = {NM_SHUFFLE_GUESTS, nm_fnv1a_64(host) ?: 1}};
     c->slot = slot;
     c->spare = r == NM_SHUFFLE_CONNECTIONS_E_SPARE;
     c->is_lingering = false;

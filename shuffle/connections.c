@@ -161,6 +161,11 @@ unsigned nm_shuffle_connections_count(struct nm_shuffle_connections *p)
     return n;
 }
 
+unsigned nm_shuffle_connections_room(const struct nm_shuffle_connections *p)
+{
+    return p->room;
+}
+
 void nm_shuffle_connections_close(struct nm_shuffle_connections *p)
 {
     pthread_mutex_lock(&p->lock);

@@ -38,6 +38,8 @@ bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned s
 /* Closes the connection and frees its slot. The caller must not use p afterwards. */
 void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot);
 unsigned nm_shuffle_connections_count(struct nm_shuffle_connections *p);
+/* Returns how many connections there may be at the same time, with those in spare slots. */
+unsigned nm_shuffle_connections_room(const struct nm_shuffle_connections *p);
 
 /* Shuts down all connections, refuses new ones, and waits until the last connection has left its slot. */
 void nm_shuffle_connections_close(struct nm_shuffle_connections *p);

@@ -4,7 +4,6 @@
 
 #include "shuffle/pool.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,31 +16,39 @@
 #define STACK_BYTES (256u << 10)
 
 /* A thread that runs a task. */
-struct worker {
-    TAILQ_ENTRY(worker) by_age;
-    uint64_t owner, begun_usec;
+struct nm_shuffle_worker {
+    TAILQ_ENTRY(nm_shuffle_worker) by_age;
+    struct nm_shuffle_owner owner;
+    struct nm_shuffle_holder *holder; /* of the owner */
+    uint64_t begun_usec;
     bool is_blocked; /* it seemed blocked at the last look */
 };
+
+TAILQ_HEAD(workers, nm_shuffle_worker);
 
 struct nm_shuffle_pool {
     void (*run)(struct nm_shuffle_task *task);
     pthread_attr_t attr;
     pthread_mutex_t lock;
     pthread_cond_t submitted, ended;
-    struct nm_shuffle_tasks queue;         /* the first task of each owner with waiting tasks, in the order of turns */
-    TAILQ_HEAD(, worker) running;          /* the task that was begun first is at the front */
-    unsigned n_queued, n_threads, n_spare; /* n_spare: threads that wait for a task */
-    unsigned n_blocked;                    /* threads that seemed blocked at the last look */
+    struct nm_shuffle_queue *queue;
+    struct workers running;      /* the task that was begun first is at the front */
+    unsigned n_threads, n_spare; /* n_spare: threads that wait for a task */
+    unsigned n_blocked;          /* threads that seemed blocked at the last look, and still run the same task */
     bool is_closed;
 };
 
-int nm_shuffle_pool_new(void (*run)(struct nm_shuffle_task *task), struct nm_shuffle_pool **ret)
+/* A task that has ended counts until its thread has noted the end, and another one may have taken its place before. */
+int nm_shuffle_pool_new(void (*run)(struct nm_shuffle_task *task), unsigned max_tasks, struct nm_shuffle_pool **ret)
 {
-    struct nm_shuffle_pool *pool = calloc(1, sizeof *pool);
+    _cleanup_free_ struct nm_shuffle_pool *pool = calloc(1, sizeof *pool);
     pthread_condattr_t monotonic;
+    int r;
 
     if (!pool)
         return -ENOMEM;
+    if ((r = nm_shuffle_queue_new(max_tasks + NM_SHUFFLE_BLOCKED_THREADS_MAX, &pool->queue)) < 0)
+        return r;
     pool->run = run;
     pthread_attr_init(&pool->attr);
     pthread_attr_setstacksize(&pool->attr, STACK_BYTES);
@@ -52,9 +59,8 @@ int nm_shuffle_pool_new(void (*run)(struct nm_shuffle_task *task), struct nm_shu
     pthread_cond_init(&pool->submitted, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&pool->ended, NULL);
-    TAILQ_INIT(&pool->queue);
     TAILQ_INIT(&pool->running);
-    *ret = pool;
+    *ret = STEAL_PTR(pool);
     return 0;
 }
 
@@ -72,86 +78,29 @@ struct nm_shuffle_pool *nm_shuffle_pool_free(struct nm_shuffle_pool *pool)
     pthread_cond_destroy(&pool->submitted);
     pthread_mutex_destroy(&pool->lock);
     pthread_attr_destroy(&pool->attr);
+    nm_shuffle_queue_free(pool->queue);
     free(pool);
     return NULL;
 }
 
-/* ---- owners ------------------------------------------------------------------------------- */
-
-/* Returns how many threads the owner may have beyond those that it has. */
-static unsigned room_locked(const struct nm_shuffle_pool *pool, uint64_t owner)
-{
-    unsigned n = 0, n_working = 0;
-    const struct worker *w;
-
-    if (owner == 0 || pool->is_closed)
-        return UINT_MAX;
-    TAILQ_FOREACH(w, &pool->running, by_age) {
-        n += w->owner == owner;
-        n_working += w->owner == owner && !w->is_blocked;
-    }
-    return NM_MIN((unsigned)nm_sub_u64(NM_SHUFFLE_OWNER_THREADS_MAX, n_working),
-                  (unsigned)nm_sub_u64(NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX, n));
-}
-
-static void queue_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task)
-{
-    struct nm_shuffle_task *first;
-
-    pool->n_queued++;
-    TAILQ_FOREACH(first, &pool->queue, link)
-        if (first->owner == task->owner) {
-            TAILQ_INSERT_TAIL(&first->later, task, link);
-            first->n_later++;
-            return;
-        }
-    TAILQ_INIT(&task->later);
-    task->n_later = 0;
-    TAILQ_INSERT_TAIL(&pool->queue, task, link);
-}
-
-/* Returns the first task that may run, or NULL. */
-static struct nm_shuffle_task *find_locked(struct nm_shuffle_pool *pool)
-{
-    struct nm_shuffle_task *task;
-
-    TAILQ_FOREACH(task, &pool->queue, link)
-        if (room_locked(pool, task->owner) > 0)
-            return task;
-    return NULL;
-}
-
-/* Removes the first task of an owner, whose next turn is after those of the other owners. */
-static void remove_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task)
-{
-    struct nm_shuffle_task *next = TAILQ_FIRST(&task->later);
-
-    pool->n_queued--;
-    TAILQ_REMOVE(&pool->queue, task, link);
-    if (!next)
-        return;
-    TAILQ_REMOVE(&task->later, next, link);
-    TAILQ_INIT(&next->later);
-    TAILQ_CONCAT(&next->later, &task->later, link);
-    next->n_later = task->n_later - 1;
-    TAILQ_INSERT_TAIL(&pool->queue, next, link);
-}
-
-/* Returns how many of the waiting tasks may run now. */
-static unsigned count_locked(const struct nm_shuffle_pool *pool)
-{
-    const struct nm_shuffle_task *task;
-    unsigned n = 0;
-
-    TAILQ_FOREACH(task, &pool->queue, link)
-        n += NM_MIN(task->n_later + 1, room_locked(pool, task->owner));
-    return n;
-}
-
 /* ---- threads ------------------------------------------------------------------------------ */
 
-/* Waits for a task. Returns NULL if the thread must end. */
-static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool)
+/* Begins a task. Another thread may have been told about a task that this one has taken, and the task of an owner that
+ * had all its threads may run now. */
+static void begin_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_worker *w, struct nm_shuffle_task *task)
+{
+    w->owner = task->owner;
+    w->begun_usec = nm_now_usec();
+    w->is_blocked = false;
+    task->worker = w;
+    TAILQ_INSERT_TAIL(&pool->running, w, by_age);
+    if (pool->n_spare > 0 && nm_shuffle_queue_is_ready(pool->queue))
+        pthread_cond_signal(&pool->submitted);
+}
+
+/* Waits for a task, and begins it. Returns NULL if the thread must end. If the pool is closed and the tasks that wait
+ * may not run, the threads of their owners and users run them later. */
+static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_worker *w)
 {
     struct nm_shuffle_task *task;
     struct timespec end;
@@ -162,37 +111,33 @@ static struct nm_shuffle_task *take_locked(struct nm_shuffle_pool *pool)
     end.tv_sec += end.tv_nsec / 1000000000;
     end.tv_nsec %= 1000000000;
     pool->n_spare++;
-    while (!(task = find_locked(pool)) && !pool->is_closed && r == 0)
+    while (!(task = nm_shuffle_queue_take(pool->queue, &w->holder)) && !pool->is_closed && r == 0)
         r = pthread_cond_timedwait(&pool->submitted, &pool->lock, &end);
     pool->n_spare--;
     if (task)
-        remove_locked(pool, task);
+        begin_locked(pool, w, task);
     return task;
 }
 
-/* Begins a task. Another thread may have been told about a task that this one has taken, and the task of an owner that
- * had all its threads may run now. */
-static void begin_locked(struct nm_shuffle_pool *pool, struct worker *w, const struct nm_shuffle_task *task)
+static void remove_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_worker *w)
 {
-    *w = (struct worker){.owner = task->owner, .begun_usec = nm_now_usec()};
-    TAILQ_INSERT_TAIL(&pool->running, w, by_age);
-    if (pool->n_spare > 0 && find_locked(pool))
-        pthread_cond_signal(&pool->submitted);
+    TAILQ_REMOVE(&pool->running, w, by_age);
+    pool->n_blocked -= w->is_blocked;
 }
 
 static void *run_tasks(void *arg)
 {
     struct nm_shuffle_pool *pool = arg;
     struct nm_shuffle_task *task;
-    struct worker worker;
+    struct nm_shuffle_worker worker;
 
     pthread_mutex_lock(&pool->lock);
-    while ((task = take_locked(pool))) {
-        begin_locked(pool, &worker, task);
+    while ((task = take_locked(pool, &worker))) {
         pthread_mutex_unlock(&pool->lock);
         pool->run(task);
         pthread_mutex_lock(&pool->lock);
-        TAILQ_REMOVE(&pool->running, &worker, by_age);
+        remove_locked(pool, &worker);
+        nm_shuffle_queue_end(pool->queue, worker.holder, worker.is_blocked);
     }
     if (--pool->n_threads == 0)
         pthread_cond_signal(&pool->ended);
@@ -216,13 +161,14 @@ static unsigned threads_max(const struct nm_shuffle_pool *pool)
     return NM_MIN(NM_SHUFFLE_THREADS_MAX + pool->n_blocked, NM_SHUFFLE_BLOCKED_THREADS_MAX);
 }
 
-/* Starts a thread if the waiting ones are not enough for one task more. If the owner has all its threads, one of them
- * takes the task. */
-static int ensure_thread_locked(struct nm_shuffle_pool *pool, uint64_t owner)
+/* Starts a thread if the waiting ones are not enough for one task more. If the owner or the user has all its threads,
+ * one of them takes the task. */
+static int ensure_thread_locked(struct nm_shuffle_pool *pool, struct nm_shuffle_owner owner)
 {
     int r;
 
-    if (pool->n_spare > pool->n_queued || pool->n_threads >= threads_max(pool) || room_locked(pool, owner) == 0)
+    if (pool->n_spare > nm_shuffle_queue_waiting(pool->queue) || pool->n_threads >= threads_max(pool) ||
+        !nm_shuffle_queue_may_run(pool->queue, owner))
         return 0;
     r = add_thread_locked(pool);
     return pool->n_threads > 0 ? 0 : r;
@@ -232,13 +178,15 @@ static int ensure_thread_locked(struct nm_shuffle_pool *pool, uint64_t owner)
 static void look_locked(struct nm_shuffle_pool *pool)
 {
     const uint64_t now_usec = nm_now_usec();
-    struct worker *w;
+    struct nm_shuffle_worker *w;
 
-    pool->n_blocked = 0;
     for (w = TAILQ_FIRST(&pool->running); w && now_usec >= w->begun_usec + NM_SHUFFLE_BLOCKED_USEC;
          w = TAILQ_NEXT(w, by_age)) {
+        if (w->is_blocked)
+            continue;
         w->is_blocked = true;
         pool->n_blocked++;
+        nm_shuffle_queue_block(pool->queue, w->holder);
     }
 }
 
@@ -249,8 +197,8 @@ bool nm_shuffle_pool_relieve(struct nm_shuffle_pool *pool)
 
     pthread_mutex_lock(&pool->lock);
     look_locked(pool);
-    waits = pool->n_queued > 0;
-    n_ready = count_locked(pool);
+    waits = nm_shuffle_queue_waiting(pool->queue) > 0;
+    n_ready = nm_shuffle_queue_ready(pool->queue);
     if (n_ready > 0 && pool->n_spare > 0) /* they may not have been ready before */
         pthread_cond_broadcast(&pool->submitted);
     for (unsigned n = pool->n_spare; n < n_ready && pool->n_threads < threads_max(pool); n++)
@@ -266,12 +214,16 @@ int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task 
 
     pthread_mutex_lock(&pool->lock);
     r = ensure_thread_locked(pool, task->owner);
-    if (r == 0) {
-        queue_locked(pool, task);
+    if (r == 0 && (r = nm_shuffle_queue_put(pool->queue, task)) == 0)
         pthread_cond_signal(&pool->submitted);
-    }
     pthread_mutex_unlock(&pool->lock);
     return r;
+}
+
+static bool has_room_locked(const struct nm_shuffle_pool *pool)
+{
+    return nm_shuffle_queue_waiting(pool->queue) == 0 &&
+           pool->n_threads - pool->n_spare <= NM_SHUFFLE_THREADS_MAX / 2;
 }
 
 bool nm_shuffle_pool_has_room(struct nm_shuffle_pool *pool)
@@ -279,7 +231,25 @@ bool nm_shuffle_pool_has_room(struct nm_shuffle_pool *pool)
     bool has;
 
     pthread_mutex_lock(&pool->lock);
-    has = pool->n_queued == 0 && pool->n_threads - pool->n_spare <= NM_SHUFFLE_THREADS_MAX / 2;
+    has = has_room_locked(pool);
     pthread_mutex_unlock(&pool->lock);
     return has;
+}
+
+/* No task waits, so no other owner has a right to this thread, and few threads run, so this owner may have it. */
+bool nm_shuffle_pool_may_continue(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task)
+{
+    struct nm_shuffle_worker *w = task->worker;
+    bool may;
+
+    pthread_mutex_lock(&pool->lock);
+    may = has_room_locked(pool);
+    if (may) {
+        remove_locked(pool, w);
+        if (w->is_blocked || !nm_shuffle_owner_equal(w->owner, task->owner))
+            w->holder = nm_shuffle_queue_move(pool->queue, w->holder, w->is_blocked, task->owner);
+        begin_locked(pool, w, task);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return may;
 }

@@ -60,7 +60,7 @@ void nm_shuffle_turns_serve(struct nm_shuffle_task *task)
         r = t->loop->answer(t, &wait);
         if (r == NM_SHUFFLE_E_WAIT && !stays(t, &wait, &r))
             return;
-        if (r == NM_SHUFFLE_E_TURN && !nm_shuffle_pool_has_room(t->loop->pool)) {
+        if (r == NM_SHUFFLE_E_TURN && !nm_shuffle_pool_may_continue(t->loop->pool, task)) {
             nm_shuffle_turns_submit(t);
             return;
         }

@@ -10,7 +10,8 @@
 #define NM_SHUFFLE_TURN_USEC (20 * NM_USEC_PER_MSEC)
 
 /* NM_SHUFFLE_E_CLOSE: the answer is complete, and the connection must close. NM_SHUFFLE_E_WAIT: the answer must
- * continue after a wait. NM_SHUFFLE_E_TURN: it can continue, but has run for so long that others should run first. */
+ * continue after a wait. NM_SHUFFLE_E_TURN: it can continue, but has run for so long that others should run first, or
+ * its connection has another owner now (shuffle/task-queue.h). */
 enum { NM_SHUFFLE_E_CLOSE = 1, NM_SHUFFLE_E_WAIT, NM_SHUFFLE_E_TURN };
 
 /* What an answer waits for: events of poll() on its connection, or the time. The events are 0 if only the time counts.

@@ -123,7 +123,8 @@ void nm_spark_connection_end(struct nm_shuffle_turns *t, int result)
 
 /* ---- in a thread of the pool -------------------------------------------------------------- */
 
-/* Assigns the connection to the application of its first message. */
+/* Assigns the connection to the application of its first message. Returns NM_SHUFFLE_E_TURN then, because it has used a
+ * thread of its host. */
 static int belong(struct connection *c)
 {
     const struct nm_spark_application *app = &c->session.application;
@@ -135,8 +136,8 @@ static int belong(struct connection *c)
         return -EBUSY;
     }
     c->receiver.is_known = true;
-    c->turns.task.owner = nm_fnv1a_64(app->id);
-    return 0;
+    c->turns.task.owner = nm_shuffle_owner_of(app->user, nm_fnv1a_64(app->id));
+    return NM_SHUFFLE_E_TURN;
 }
 
 /* Takes the memory that the connection has now from that of its application, or gives it back. The usual memory
@@ -342,7 +343,8 @@ int nm_spark_connection_begin(struct nm_spark_service *s, int accepted, const ch
     }
     c->service = s;
     c->turns = (struct nm_shuffle_turns){
-        .loop = s->loop, .idle.fd = STEAL_FD(fd), .task.owner = host_id}; /* the slot owns it from here on */
+        .loop = s->loop, .idle.fd = STEAL_FD(fd), /* the slot owns it from here on */
+        .task.owner = {NM_SHUFFLE_GUESTS, host_id}};
     c->slot = slot;
     c->is_answering = c->is_closing = c->has_answered = false;
     c->taken_bytes = c->kept_bytes = c->credit_usec = 0;

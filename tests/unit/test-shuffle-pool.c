@@ -36,6 +36,18 @@ static void run(struct nm_shuffle_task *task)
     n_run++;
 }
 
+static int pool_new(void (*function)(struct nm_shuffle_task *task), struct nm_shuffle_pool **ret)
+{
+    return nm_shuffle_pool_new(function, 500, ret);
+}
+
+/* Gives each task a user of its own. */
+static void separate(struct nm_shuffle_task *tasks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tasks[i].owner = (struct nm_shuffle_owner){i + 1, 1};
+}
+
 static void test_the_number_of_threads_is_limited(void **state)
 {
     struct nm_shuffle_task tasks[100] = {};
@@ -43,7 +55,8 @@ static void test_the_number_of_threads_is_limited(void **state)
     struct nm_shuffle_pool *pool;
 
     (void)state;
-    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    separate(tasks, NM_ARRAY_SIZE(tasks));
+    assert_int_equal(pool_new(run, &pool), 0);
     assert_true(nm_shuffle_pool_has_room(pool));
     for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++)
         assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
@@ -71,9 +84,10 @@ static void test_blocked_threads_do_not_stop_other_tasks(void **state)
     struct nm_shuffle_pool *pool;
 
     (void)state;
+    separate(tasks, NM_ARRAY_SIZE(tasks));
     n_begun = n_run = 0;
     may_end = false;
-    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    assert_int_equal(pool_new(run, &pool), 0);
     assert_false(nm_shuffle_pool_relieve(pool));
     for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++)
         assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
@@ -103,9 +117,10 @@ static void test_slow_threads_are_replaced_while_others_work(void **state)
     uint64_t begun_usec;
 
     (void)state;
+    separate(tasks, NM_ARRAY_SIZE(tasks));
     n_begun = n_run = 0;
     may_end = false;
-    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    assert_int_equal(pool_new(run, &pool), 0);
     for (unsigned i = 0; i < NM_SHUFFLE_THREADS_MAX; i++)
         assert_int_equal(nm_shuffle_pool_submit(pool, &tasks[i]), 0);
     while (n_begun < NM_SHUFFLE_THREADS_MAX)
@@ -140,9 +155,9 @@ static void test_an_owner_has_a_part_of_the_threads(void **state)
     (void)state;
     n_begun = n_run = 0;
     may_end = false;
-    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    assert_int_equal(pool_new(run, &pool), 0);
     for (unsigned i = 0; i < NM_ARRAY_SIZE(many); i++) {
-        many[i].owner = 7;
+        many[i].owner = (struct nm_shuffle_owner){1, 7};
         assert_int_equal(nm_shuffle_pool_submit(pool, &many[i]), 0);
     }
     wait_for_begun(NM_SHUFFLE_OWNER_THREADS_MAX);
@@ -150,7 +165,7 @@ static void test_an_owner_has_a_part_of_the_threads(void **state)
     assert_int_equal(n_begun, NM_SHUFFLE_OWNER_THREADS_MAX);
     assert_false(nm_shuffle_pool_has_room(pool));
     for (unsigned i = 0; i < NM_ARRAY_SIZE(other); i++) {
-        other[i].owner = 8 + i;
+        other[i].owner = (struct nm_shuffle_owner){1, 8 + i};
         assert_int_equal(nm_shuffle_pool_submit(pool, &other[i]), 0);
     }
     wait_for_begun(NM_SHUFFLE_OWNER_THREADS_MAX + NM_ARRAY_SIZE(other));
@@ -167,32 +182,28 @@ static struct nm_shuffle_task *first; /* ends before the others */
 static void run_in_order(struct nm_shuffle_task *task)
 {
     n_begun++;
-    while (task->owner < 100 && task != first && !may_end)
+    while (task->owner.id < 100 && task != first && !may_end)
         assert_int_equal(usleep(1000), 0);
     while (task == first && n_run == 0)
         assert_int_equal(usleep(1000), 0);
-    if (task->owner >= 100)
-        order[n_ordered++] = task->owner;
+    if (task->owner.id >= 100)
+        order[n_ordered++] = task->owner.id;
 }
 
-/* The owners of waiting tasks take turns, whatever the number of their tasks. Only one thread runs them. */
-static void test_owners_take_turns(void **state)
+/* Checks the order in which one thread runs tasks with these owners. All other threads are held meanwhile. */
+static void assert_order(const struct nm_shuffle_owner *owners, const uint64_t *expected)
 {
-    static const uint64_t owners[NM_ARRAY_SIZE(order)] = {100, 100, 100, 100, 100, 100, 100, 100, 101, 101, 101, 102},
-                          expected[] = {100, 101, 102, 100, 101, 100, 101, 100, 100, 100, 100, 100};
     struct nm_shuffle_task holding[NM_SHUFFLE_THREADS_MAX] = {}, tasks[NM_ARRAY_SIZE(order)] = {};
     const unsigned before = n_threads();
     struct nm_shuffle_pool *pool;
 
-    (void)state;
     n_begun = n_run = n_ordered = 0;
     may_end = false;
     first = &holding[0];
-    assert_int_equal(nm_shuffle_pool_new(run_in_order, &pool), 0);
-    for (unsigned i = 0; i < NM_ARRAY_SIZE(holding); i++) {
-        holding[i].owner = i / 2 + 1;
+    assert_int_equal(pool_new(run_in_order, &pool), 0);
+    separate(holding, NM_ARRAY_SIZE(holding));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(holding); i++)
         assert_int_equal(nm_shuffle_pool_submit(pool, &holding[i]), 0);
-    }
     wait_for_begun(NM_ARRAY_SIZE(holding));
     for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++) {
         tasks[i].owner = owners[i];
@@ -203,7 +214,104 @@ static void test_owners_take_turns(void **state)
     may_end = true;
     (void)nm_shuffle_pool_free(pool);
     assert_int_equal(n_ordered, NM_ARRAY_SIZE(tasks));
-    assert_memory_equal(order, expected, sizeof expected);
+    assert_memory_equal(order, expected, sizeof order);
+    assert_true(has_threads(before));
+}
+
+/* The owners of waiting tasks take turns, whatever the number of their tasks. */
+static void test_owners_take_turns(void **state)
+{
+    static const uint64_t ids[NM_ARRAY_SIZE(order)] = {100, 100, 100, 100, 100, 100, 100, 100, 101, 101, 101, 102},
+                          expected[NM_ARRAY_SIZE(order)] = {100, 101, 102, 100, 101, 100, 101, 100, 100, 100, 100, 100};
+    struct nm_shuffle_owner owners[NM_ARRAY_SIZE(order)];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(owners); i++)
+        owners[i] = (struct nm_shuffle_owner){50, ids[i]};
+    assert_order(owners, expected);
+}
+
+/* A user has one turn, whatever the number of its owners. */
+static void test_users_take_turns(void **state)
+{
+    static const struct nm_shuffle_owner owners[NM_ARRAY_SIZE(order)] = {
+        {50, 100}, {50, 101}, {50, 102}, {50, 103}, {50, 104}, {50, 100}, {50, 101}, {50, 102},
+        {51, 200}, {51, 200}, {51, 201}, {52, 300}};
+    static const uint64_t expected[NM_ARRAY_SIZE(order)] = {100, 200, 300, 101, 201, 102, 200, 103, 104, 100, 101, 102};
+
+    (void)state;
+    assert_order(owners, expected);
+}
+
+/* The owners of one user together leave threads to other users. */
+static void test_a_user_has_a_part_of_the_threads(void **state)
+{
+    struct nm_shuffle_task many[50] = {}, other[NM_SHUFFLE_THREADS_MAX - NM_SHUFFLE_USER_THREADS_MAX] = {};
+    const unsigned before = n_threads();
+    struct nm_shuffle_pool *pool;
+
+    (void)state;
+    n_begun = n_run = 0;
+    may_end = false;
+    assert_int_equal(pool_new(run, &pool), 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(many); i++) {
+        many[i].owner = (struct nm_shuffle_owner){1, i + 1};
+        assert_int_equal(nm_shuffle_pool_submit(pool, &many[i]), 0);
+    }
+    wait_for_begun(NM_SHUFFLE_USER_THREADS_MAX);
+    usleep(50000);
+    assert_int_equal(n_begun, NM_SHUFFLE_USER_THREADS_MAX);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(other); i++) {
+        other[i].owner = (struct nm_shuffle_owner){2, i + 1};
+        assert_int_equal(nm_shuffle_pool_submit(pool, &other[i]), 0);
+    }
+    wait_for_begun(NM_SHUFFLE_USER_THREADS_MAX + NM_ARRAY_SIZE(other));
+    may_end = true;
+    (void)nm_shuffle_pool_free(pool);
+    assert_int_equal(n_run, NM_ARRAY_SIZE(many) + NM_ARRAY_SIZE(other));
+    assert_true(has_threads(before));
+}
+
+static atomic_uint n_continued;
+static struct nm_shuffle_pool *continuing;
+
+/* A task that changes its owner in its thread, or must be submitted again. */
+static void run_and_continue(struct nm_shuffle_task *task)
+{
+    if (task->owner.user == NM_SHUFFLE_GUESTS) {
+        task->owner = (struct nm_shuffle_owner){1, 7};
+        if (!nm_shuffle_pool_may_continue(continuing, task)) {
+            assert_int_equal(nm_shuffle_pool_submit(continuing, task), 0);
+            return;
+        }
+        n_continued++;
+    }
+    run(task);
+}
+
+/* The threads of a task count for its new owner. */
+static void test_a_task_may_change_its_owner(void **state)
+{
+    struct nm_shuffle_task tasks[40] = {};
+    const unsigned before = n_threads();
+
+    (void)state;
+    n_begun = n_run = n_continued = 0;
+    may_end = false;
+    assert_int_equal(pool_new(run_and_continue, &continuing), 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(tasks); i++) {
+        tasks[i].owner = (struct nm_shuffle_owner){NM_SHUFFLE_GUESTS, i + 1};
+        assert_int_equal(nm_shuffle_pool_submit(continuing, &tasks[i]), 0);
+        if (i < 4)
+            wait_for_begun(i + 1);
+    }
+    wait_for_begun(NM_SHUFFLE_OWNER_THREADS_MAX);
+    usleep(50000);
+    assert_int_equal(n_begun, NM_SHUFFLE_OWNER_THREADS_MAX);
+    assert_in_range(n_continued, 4, NM_SHUFFLE_THREADS_MAX / 2);
+    may_end = true;
+    continuing = nm_shuffle_pool_free(continuing);
+    assert_int_equal(n_run, NM_ARRAY_SIZE(tasks));
     assert_true(has_threads(before));
 }
 
@@ -211,7 +319,7 @@ static void test_owners_take_turns(void **state)
 static void test_blocked_threads_of_an_owner_are_limited(void **state)
 {
     enum { N = NM_SHUFFLE_OWNER_BLOCKED_THREADS_MAX + 50 };
-    struct nm_shuffle_task *many = calloc(N, sizeof *many), other = {.owner = 8};
+    struct nm_shuffle_task *many = calloc(N, sizeof *many), other = {.owner = {1, 8}};
     const unsigned before = n_threads();
     struct nm_shuffle_pool *pool;
 
@@ -219,9 +327,9 @@ static void test_blocked_threads_of_an_owner_are_limited(void **state)
     assert_non_null(many);
     n_begun = n_run = 0;
     may_end = false;
-    assert_int_equal(nm_shuffle_pool_new(run, &pool), 0);
+    assert_int_equal(pool_new(run, &pool), 0);
     for (unsigned i = 0; i < N; i++) {
-        many[i].owner = 7;
+        many[i].owner = (struct nm_shuffle_owner){1, 7};
         assert_int_equal(nm_shuffle_pool_submit(pool, &many[i]), 0);
     }
     for (uint64_t end_usec = UINT64_MAX; nm_now_usec() < end_usec; usleep(1000)) {
@@ -331,6 +439,9 @@ int main(void)
         cmocka_unit_test(test_slow_threads_are_replaced_while_others_work),
         cmocka_unit_test(test_an_owner_has_a_part_of_the_threads),
         cmocka_unit_test(test_owners_take_turns),
+        cmocka_unit_test(test_users_take_turns),
+        cmocka_unit_test(test_a_user_has_a_part_of_the_threads),
+        cmocka_unit_test(test_a_task_may_change_its_owner),
         cmocka_unit_test(test_blocked_threads_of_an_owner_are_limited),
         TEST(test_reducers_that_do_not_read_occupy_no_thread),
         TEST(test_requests_that_wait_for_a_share_occupy_no_thread),
