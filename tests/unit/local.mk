@@ -55,7 +55,7 @@ yarn_local_tests = %D%/test-yarn-lend-view %D%/test-yarn-log-text %D%/test-yarn-
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-idle %D%/test-shuffle-output %D%/test-shuffle-pool \
 	%D%/test-shuffle-range \
 	%D%/test-shuffle-refusing %D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-share %D%/test-shuffle-slots \
-	%D%/test-shuffle-work
+	%D%/test-shuffle-task-queue %D%/test-shuffle-work
 spark_tests = %D%/test-spark-applications %D%/test-spark-auth %D%/test-spark-block %D%/test-spark-block-file \
 	%D%/test-spark-block-index %D%/test-spark-control %D%/test-spark-data-files %D%/test-spark-frame %D%/test-spark-guests \
 	%D%/test-spark-limits %D%/test-spark-memory %D%/test-spark-message %D%/test-spark-sasl %D%/test-spark-sender %D%/test-spark-server %D%/test-spark-session %D%/test-spark-streams
@@ -196,7 +196,8 @@ $(call fixture,proxy-fixture,yarn-proxy yarn-proxy-failures)
 $(call fixture,refused-requests http-fixture fake-manager fail-nth,local-memory)
 $(call fixture,reinit-fixture fake-launcher manager-fixture,yarn-execution-type yarn-reinit yarn-reinit-limits)
 $(call fixture,sample-fixture,cgsample cgsample-kept pagewalk sampling-failures sampling-many)
-$(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuffle-server shuffle-work)
+$(call fixture,shuffle-client shuffle-fixture,shuffle-pool shuffle-refusing shuffle-server shuffle-task-queue \
+	shuffle-work)
 $(call fixture,shuffle-fixture,shuffle-output shuffle-range)
 $(call fixture,shuffle-service-fixture aux-service-fixture fail-files fail-nth,yarn-shuffle yarn-shuffle-failures)
 $(call fixture,aux-service-fixture fail-files fail-nth,yarn-spark)
@@ -267,6 +268,7 @@ test_yarn_retention_wraps = clock_gettime
 test_swap_reclaim_wraps = nm_cgroup_reclaim
 test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
+test_shuffle_task_queue_wraps = syscall
 test_shuffle_refusing_wraps = accept4 pthread_create poll posix_fadvise preadv2 sendfile
 test_spark_sender_wraps = clock_gettime
 test_spark_limits_wraps = syscall
