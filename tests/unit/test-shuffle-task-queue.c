@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -238,15 +239,14 @@ static void ask_for_slow(const char *user, unsigned n_jobs, int *fds, unsigned n
     }
 }
 
-/* All requests were received before, so in the order of their arrival, the output would be sent only after all of them
- * had a thread. */
-static void assert_output_is_sent_before(unsigned n)
+/* Returns how many requests had a thread when an output of another job was sent. */
+static unsigned held_before_output(void)
 {
     while (n_held < NM_SHUFFLE_OWNER_THREADS_MAX)
         assert_int_equal(usleep(1000), 0);
     fetch(TARGET, signed_for(TARGET));
     assert_true(reply_begins("HTTP/1.1 200 OK"));
-    assert_true(n_held < n);
+    return n_held;
 }
 
 static void end_slow(const int *fds, unsigned n)
@@ -261,7 +261,8 @@ static void end_slow(const int *fds, unsigned n)
     assert_true(all_connections_have_ended());
 }
 
-/* A job whose disk does not respond delays no other job of the same user. */
+/* A job whose disk does not respond delays no other job of the same user. In the order of their arrival, the output
+ * would be sent only after all requests had a thread. */
 static void test_one_job_leaves_threads_to_another(void **state)
 {
     int fds[JOB_CONNECTIONS];
@@ -269,20 +270,27 @@ static void test_one_job_leaves_threads_to_another(void **state)
     (void)state;
     slow_path = "application_1410901177871_7000";
     ask_for_slow(shuffle_client.fixture.job.user, 1, fds, NM_ARRAY_SIZE(fds));
-    assert_output_is_sent_before(NM_ARRAY_SIZE(fds) / 2);
+    assert_in_range(held_before_output(), 1, NM_ARRAY_SIZE(fds) / 2);
     end_slow(fds, NM_ARRAY_SIZE(fds));
 }
 
-/* The limits of jobs don't matter to a user with many of them. */
+/* A user with many jobs, each of which has only a few threads, leaves threads to other users. On a busy machine, threads
+ * that are blocked are replaced before the output is sent, so the test may need some tries. */
 static void test_one_user_leaves_threads_to_another(void **state)
 {
     int fds[USER_CONNECTIONS];
+    unsigned n = UINT_MAX;
 
     (void)state;
-    slow_path = "usercache/mallory";
-    ask_for_slow("mallory", USER_CONNECTIONS, fds, NM_ARRAY_SIZE(fds));
-    assert_output_is_sent_before(NM_ARRAY_SIZE(fds) / 2);
-    end_slow(fds, NM_ARRAY_SIZE(fds));
+    for (unsigned i = 0; i < 5 && n > NM_SHUFFLE_USER_THREADS_MAX; i++) {
+        n_held = 0;
+        disk_responds = false;
+        slow_path = "usercache/mallory";
+        ask_for_slow("mallory", 100, fds, NM_ARRAY_SIZE(fds));
+        n = held_before_output();
+        end_slow(fds, NM_ARRAY_SIZE(fds));
+    }
+    assert_in_range(n, 1, NM_SHUFFLE_USER_THREADS_MAX);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
