@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shuffle/socket.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/host.h"
@@ -165,6 +166,7 @@ static int listen_at(const struct addrinfo *ai, int backlog)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (ai->ai_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    nm_shuffle_socket_limit(fd);
     if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, backlog) < 0)
         return -errno;
     return STEAL_FD(fd);

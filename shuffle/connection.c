@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "shuffle/answer.h"
+#include "shuffle/socket.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fnv1a.h"
@@ -16,6 +17,9 @@
 /* Hadoop's timeout for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)
 #define LINGER_USEC NM_USEC_PER_SEC
+/* Longest time that a reducer has to read the rest of an answer that is in the socket's buffer: as long as a reducer
+ * may take to read anything. */
+#define LINGER_MAX_USEC (60 * NM_USEC_PER_SEC)
 
 /* All memory of a connection except its answer. The buffer fits the longest head; requests have no body. */
 struct connection {
@@ -24,7 +28,8 @@ struct connection {
     unsigned slot;
     bool spare, is_lingering;
     struct nm_shuffle_answer *answer; /* to the request at the front of the buffer; NULL: no request is answered */
-    uint64_t request_deadline_usec;   /* time until which the whole next head must have arrived */
+    uint64_t request_deadline_usec;   /* time until which the whole next head must have arrived, or the last answer
+                                         have been read */
     size_t received, head_size;
     uint8_t buffer[NM_SHUFFLE_HEAD_MAX];
 };
@@ -45,6 +50,11 @@ static void end(struct connection *c)
     nm_shuffle_connections_leave(connections, slot);
 }
 
+static void wait_for_reading(struct connection *c)
+{
+    (void)nm_shuffle_turns_wait(&c->turns, &(struct nm_shuffle_wait){POLLIN, nm_now_usec() + LINGER_USEC});
+}
+
 /* Lets the other side receive the last answer: closing with unread bytes would reset the connection, and the other side
  * would discard the answer. */
 static void linger(struct connection *c)
@@ -52,7 +62,8 @@ static void linger(struct connection *c)
     c->answer = nm_shuffle_answer_free(c->answer);
     shutdown(c->turns.idle.fd, SHUT_WR);
     c->is_lingering = true;
-    (void)nm_shuffle_turns_wait(&c->turns, &(struct nm_shuffle_wait){POLLIN, nm_now_usec() + LINGER_USEC});
+    c->request_deadline_usec = nm_now_usec() + LINGER_MAX_USEC;
+    wait_for_reading(c);
 }
 
 void nm_shuffle_connection_end(struct nm_shuffle_turns *t, int result)
@@ -199,12 +210,24 @@ static void receive(struct connection *c)
         end(c);
 }
 
+/* Continues to linger while the other side must still read a part of the answer: the kernel would keep that part beyond
+ * the limits of the job's connections. */
+static void linger_on(struct connection *c)
+{
+    if (nm_now_usec() < c->request_deadline_usec && nm_shuffle_socket_unread(c->turns.idle.fd) > NM_SHUFFLE_TAIL_BYTES)
+        wait_for_reading(c);
+    else
+        end(c);
+}
+
 static void discard(struct connection *c)
 {
     const uint64_t deadline_usec = c->turns.idle.deadline_usec;
 
-    if (nm_now_usec() >= deadline_usec || recv(c->turns.idle.fd, c->buffer, sizeof c->buffer, MSG_DONTWAIT) <= 0)
+    if (recv(c->turns.idle.fd, c->buffer, sizeof c->buffer, MSG_DONTWAIT) <= 0)
         end(c);
+    else if (nm_now_usec() >= deadline_usec)
+        linger_on(c);
     else
         (void)nm_shuffle_turns_wait(&c->turns, &(struct nm_shuffle_wait){POLLIN, deadline_usec});
 }
@@ -231,6 +254,8 @@ void nm_shuffle_connection_expired(struct nm_shuffle_turns *t)
 
     if (c->answer)
         nm_shuffle_turns_submit(t);
+    else if (c->is_lingering)
+        linger_on(c);
     else
         end(c);
 }

@@ -10,12 +10,13 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "shuffle/socket.h"
 #include "util/error.h"
 #include "util/fnv1a.h"
 
 struct slot {
     int fd; /* -EBADF: the slot is free */
-    bool known, spare;
+    bool known, spare, is_small; /* is_small: the send buffer */
     uid_t uid;
     uint64_t host, job; /* hashes of the names; names with the same hash share a limit */
 };
@@ -116,28 +117,58 @@ int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const
     return r;
 }
 
-/* Counts the slots in each call: there are some hundred slots, and a request costs little compared to its answer. */
+struct belonging_counts {
+    unsigned user, job;                   /* slots of the other connections */
+    unsigned large, user_large, job_large; /* those of them with large send buffers */
+};
+
+static struct belonging_counts count_belonging_locked(const struct nm_shuffle_connections *p, unsigned slot, uid_t uid,
+                                                      uint64_t job)
+{
+    struct belonging_counts counts = {0};
+
+    for (unsigned i = 0, n_left = p->taken; n_left > 0; i++) {
+        const struct slot *at = &p->at[i];
+        const bool is_open = at->fd >= 0, is_known = is_open && i != slot && at->known;
+        const bool is_the_users = is_known && at->uid == uid, is_the_jobs = is_the_users && at->job == job;
+
+        n_left -= is_open;
+        counts.user += is_the_users;
+        counts.job += is_the_jobs;
+        counts.large += is_known && !at->is_small;
+        counts.user_large += is_the_users && !at->is_small;
+        counts.job_large += is_the_jobs && !at->is_small;
+    }
+    return counts;
+}
+
+static bool belongs_locked(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, uint64_t job)
+{
+    const struct belonging_counts counts = count_belonging_locked(p, slot, uid, job);
+    const unsigned share = NM_MAX(p->max / 2, 1u);
+    struct slot *at = &p->at[slot];
+
+    if (counts.user >= share || counts.job >= share - share / 4)
+        return false;
+    at->known = true;
+    at->uid = uid;
+    at->job = job;
+    if (!at->is_small && (counts.job_large >= NM_SHUFFLE_JOB_LARGE_MAX ||
+                          counts.user_large >= NM_SHUFFLE_USER_LARGE_MAX || counts.large >= NM_SHUFFLE_LARGE_MAX)) {
+        nm_shuffle_socket_shrink(at->fd);
+        at->is_small = true;
+    }
+    return true;
+}
+
+/* Counts the slots in each call, up to the last that is taken: a request costs little compared to its answer. */
 bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, const char *job)
 {
     const uint64_t number = nm_fnv1a_64(job);
-    const unsigned share = NM_MAX(p->max / 2, 1u);
-    unsigned n_user_slots = 0, n_job_slots = 0;
     bool may;
 
     pthread_mutex_lock(&p->lock);
-    for (unsigned i = 0; i < p->room; i++) {
-        const struct slot *other = &p->at[i];
-        const bool is_the_users = i != slot && other->fd >= 0 && other->known && other->uid == uid;
-
-        n_user_slots += is_the_users;
-        n_job_slots += is_the_users && other->job == number;
-    }
-    may = n_user_slots < share && n_job_slots < share - share / 4;
-    if (may) {
-        p->at[slot].known = true;
-        p->at[slot].uid = uid;
-        p->at[slot].job = number;
-    }
+    may = belongs_locked(p, slot, uid, number);
     pthread_mutex_unlock(&p->lock);
     return may;
 }
@@ -145,7 +176,7 @@ bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned s
 void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot)
 {
     pthread_mutex_lock(&p->lock);
-    p->at[slot].fd = nm_close(p->at[slot].fd);
+    p->at[slot].fd = nm_shuffle_socket_close(p->at[slot].fd);
     p->taken--;
     pthread_cond_signal(&p->left);
     pthread_mutex_unlock(&p->lock);

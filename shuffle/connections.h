@@ -6,7 +6,10 @@
  * half of the connections, and a job three quarters of a user's maximum. Otherwise a job whose reducers do not read
  * could prevent all other reducers from fetching. A connection belongs to a user once it has signed a request. Of the
  * connections that have not signed a request, one host may have a quarter: a host that only holds connections open thus
- * blocks only itself. Several threads may use these functions.
+ * blocks only itself.
+ *
+ * The kernel also has memory for each connection (shuffle/socket.h). So a job, a user and all of them may have a number
+ * of connections with large send buffers. Those beyond it have small ones. Several threads may use these functions.
  */
 
 #include <stdbool.h>
@@ -16,6 +19,11 @@
 
 /* Number of connections beyond the limit that are accepted only to answer that there is no room. */
 #define NM_SHUFFLE_SPARE_SLOTS 32u
+
+/* Connections with large send buffers: 64 MiB of a job, 128 MiB of a user, and 256 MiB of all. */
+#define NM_SHUFFLE_JOB_LARGE_MAX 256u
+#define NM_SHUFFLE_USER_LARGE_MAX 512u
+#define NM_SHUFFLE_LARGE_MAX 1024u
 
 struct nm_shuffle_connections;
 
@@ -35,7 +43,7 @@ int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const
 /* Assigns the connection to a user and job. Returns false if the user or the job already has as many connections as
  * allowed. */
 bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, const char *job);
-/* Closes the connection and frees its slot. The caller must not use p afterwards. */
+/* Closes the connection (nm_shuffle_socket_close()) and frees its slot. The caller must not use p afterwards. */
 void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot);
 unsigned nm_shuffle_connections_count(struct nm_shuffle_connections *p);
 /* Returns how many connections there may be at the same time, with those in spare slots. */

@@ -19,6 +19,7 @@ libnm_shuffle_a_SOURCES = \
 	%D%/request.c %D%/request.h \
 	%D%/server.c %D%/server.h \
 	%D%/share.c %D%/share.h \
+	%D%/socket.c %D%/socket.h \
 	%D%/task-queue.c %D%/task-queue.h \
 	%D%/turns.c %D%/turns.h \
 	%D%/user-file.c %D%/user-file.h

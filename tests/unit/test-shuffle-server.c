@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "shuffle-client.h"
+#include "shuffle/socket.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -290,6 +292,111 @@ static void test_an_address_without_host_or_port_is_refused(void **state)
     }
 }
 
+/* Returns the server's side of a connection: the server is in this process. */
+static int server_side_of(int client)
+{
+    struct sockaddr_in own, peer;
+
+    for (int fd = 3; fd < 1024; fd++) {
+        socklen_t size = sizeof own, peer_size = sizeof peer;
+
+        assert_int_equal(getsockname(client, (struct sockaddr *)&own, &size), 0);
+        if (fd != client && getpeername(fd, (struct sockaddr *)&peer, &peer_size) == 0 &&
+            peer.sin_family == AF_INET && peer.sin_port == own.sin_port)
+            return fd;
+    }
+    fail_msg("the server has no such connection");
+    return -EBADF;
+}
+
+static int option_of(int fd, int option)
+{
+    int value;
+    socklen_t size = sizeof value;
+
+    assert_int_equal(getsockopt(fd, SOL_SOCKET, option, &value, &size), 0);
+    return value;
+}
+
+/* Connects, with a window so small that most of an answer stays in the server's socket. */
+static int dial_with_small_window(void)
+{
+    const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(shuffle_client.service.port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){1}, sizeof(int)), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* The server does not let the kernel keep more for a connection, whether the client reads or not. */
+static void test_the_buffers_of_a_connection_have_limits(void **state)
+{
+    int fd = dial(), server_fd;
+    size_t n, kept, most = 0;
+
+    (void)state;
+    large_output(32 << 20);
+    ask(fd, TARGET, signed_for(TARGET));
+    receive(fd, 1000);
+    server_fd = server_side_of(fd);
+    for (unsigned i = 0; i < 300; i++) {
+        usleep(i < 20 ? 10000 : 0);
+        kept = nm_shuffle_socket_unread(server_fd);
+        most = NM_MAX(most, kept);
+        n = receive(fd, sizeof reply - 1);
+        assert_true(n > 0);
+    }
+    assert_int_equal(option_of(server_fd, SO_SNDBUF), 2 * NM_SHUFFLE_SEND_BUFFER_BYTES);
+    assert_int_equal(option_of(server_fd, SO_RCVBUF), 2 * NM_SHUFFLE_RECEIVE_BUFFER_BYTES);
+    assert_in_range(most, 1, 2 * NM_SHUFFLE_SEND_BUFFER_BYTES + (64 << 10));
+    close(fd);
+    assert_true(all_connections_have_ended());
+}
+
+/* A reducer reads the end of its answer slowly. Its connection counts until then. */
+static void test_a_connection_counts_until_its_answer_is_read(void **state)
+{
+    const uint64_t bytes = 100 << 10;
+    uint64_t received = 0;
+    int fd = dial_with_small_window();
+    size_t n;
+
+    (void)state;
+    large_output(bytes);
+    ask(fd, TARGET, signed_for(TARGET));
+    while (shuffle_client.service.count.outputs_ok == 0)
+        assert_int_equal(usleep(1000), 0);
+    usleep(2500000); /* longer than LINGER_USEC */
+    assert_int_equal(nm_shuffle_connections_count(shuffle_client.service.connections), 1);
+    while ((n = receive(fd, sizeof reply - 1)) > 0)
+        received += n;
+    assert_true(received > bytes && received < bytes + 512);
+    assert_true(all_connections_have_ended());
+    close(fd);
+}
+
+/* The kernel would keep the rest of the answer for minutes, and the connection would not count any more. */
+static void test_an_answer_is_discarded_when_its_connection_ends(void **state)
+{
+    int fd = dial_with_small_window();
+    ssize_t n;
+
+    (void)state;
+    large_output(1 << 20);
+    ask(fd, TARGET, signed_for(TARGET));
+    while (shuffle_client.service.count.sent_bytes == 0)
+        assert_int_equal(usleep(1000), 0);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_true(all_connections_have_ended());
+    while ((n = recv(fd, reply, sizeof reply, 0)) > 0)
+        ;
+    assert_int_equal(n, -1);
+    assert_int_equal(errno, ECONNRESET);
+    close(fd);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, shuffle_client_set_up, shuffle_client_tear_down)
 
 /* Sends until the server closes the connection. */
@@ -341,6 +448,9 @@ int main(void)
         TEST(test_one_user_gets_half_of_the_slots),
         TEST(test_open_connections_of_one_host_do_not_block_another_host),
         TEST(test_refused_clients_that_keep_sending_do_not_block_the_server),
+        TEST(test_the_buffers_of_a_connection_have_limits),
+        TEST(test_a_connection_counts_until_its_answer_is_read),
+        TEST(test_an_answer_is_discarded_when_its_connection_ends),
         TEST(test_the_server_stops_without_waiting_for_clients),
         TEST(test_an_address_without_host_or_port_is_refused),
     };

@@ -10,9 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "shuffle/connections.h"
+#include "shuffle/socket.h"
 #include "util/error.h"
 
 static int enter(struct nm_shuffle_connections *all, const char *host, unsigned *ret_slot)
@@ -94,12 +98,66 @@ static void test_all_hosts_together_have_a_part_without_signed_requests(void **s
     nm_shuffle_connections_free(all);
 }
 
+/* Opens n connections of a job. Returns how many of them have small send buffers. */
+static unsigned open_many(struct nm_shuffle_connections *all, uid_t uid, const char *job, unsigned n, unsigned *ret_at)
+{
+    const int small = 2 * NM_SHUFFLE_SMALL_SEND_BUFFER_BYTES;
+    unsigned n_small = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), bytes;
+        socklen_t size = sizeof bytes;
+
+        nm_shuffle_socket_limit(fd);
+        assert_int_equal(nm_shuffle_connections_enter(all, fd, "host", &ret_at[i]), 0);
+        assert_true(nm_shuffle_connections_belongs(all, ret_at[i], uid, job));
+        assert_true(nm_shuffle_connections_belongs(all, ret_at[i], uid, job)); /* the next request */
+        assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &size), 0);
+        assert_true(bytes == small || bytes == 2 * NM_SHUFFLE_SEND_BUFFER_BYTES);
+        n_small += bytes == small;
+    }
+    return n_small;
+}
+
+/* A job, a user, and all of them may have a number of connections with large send buffers. */
+static void test_many_connections_have_small_send_buffers(void **state)
+{
+    enum { JOB = NM_SHUFFLE_JOB_LARGE_MAX, N = NM_SHUFFLE_LARGE_MAX + JOB };
+    struct nm_shuffle_connections *all;
+    unsigned *at = calloc(2 * N, sizeof *at), n = 0;
+    struct rlimit files;
+    static const struct {
+        uid_t uid;
+        const char *job;
+        unsigned n, n_small;
+    } cases[] = {
+        {1, "job_1_0001", JOB + 10, 10}, {1, "job_1_0002", JOB, 0}, {1, "job_1_0003", 5, 5}, /* the user has its part */
+        {2, "job_1_0004", JOB, 0},       {3, "job_1_0005", JOB, 0}, {4, "job_1_0006", 5, 5}, /* all have their part */
+    };
+
+    (void)state;
+    assert_non_null(at);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = NM_MIN(files.rlim_max, (rlim_t)4 * N);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_int_equal(nm_shuffle_connections_new(4 * N, &all), 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(cases); n += cases[i++].n)
+        assert_int_equal(open_many(all, cases[i].uid, cases[i].job, cases[i].n, at + n), cases[i].n_small);
+    nm_shuffle_connections_leave(all, at[0]); /* its place is free for another one */
+    assert_int_equal(open_many(all, 4, "job_1_0006", 2, at + n), 1);
+    for (unsigned i = 1; i < n + 2; i++)
+        nm_shuffle_connections_leave(all, at[i]);
+    nm_shuffle_connections_free(all);
+    free(at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_user_gets_half_of_the_slots_and_a_job_three_quarters_of_this_half),
         cmocka_unit_test(test_a_host_gets_a_quarter_of_the_slots_for_unsigned_requests),
         cmocka_unit_test(test_all_hosts_together_have_a_part_without_signed_requests),
+        cmocka_unit_test(test_many_connections_have_small_send_buffers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
