@@ -1,6 +1,7 @@
-# nmctl/: the command-line client. It is started often and must start fast, so it is linked only with libc and jansson.
+# nmctl/: the command-line client. It is started often and must start fast, so it is linked only with libc and jansson, and
+# statically with musl where configure can do so.
 noinst_LIBRARIES += libnm-nmctl.a
-libnm_nmctl_a_SOURCES = \
+nmctl_sources = \
 	%D%/api.c %D%/api.h \
 	%D%/args.c \
 	%D%/aux-services.c %D%/aux-services.h \
@@ -36,11 +37,33 @@ libnm_nmctl_a_SOURCES = \
 	%D%/verb-wait.c \
 	%D%/verbs.c \
 	%D%/wait.c %D%/wait.h
+libnm_nmctl_a_SOURCES = $(nmctl_sources)
 nmctl_libs = libnm-nmctl.a $(json_libs) $(client_libs) $(util_libs)
 
 bin_PROGRAMS += nmctl/nmctl
+if NMCTL_MUSL
+# The program has its own compiler flags, so all sources are compiled separately for it. The tests link the library.
+nmctl_nmctl_SOURCES = %D%/nmctl.c %D%/fortify.c $(nmctl_sources) \
+	rpc/local/client/client.c \
+	rpc/local/client/reply.c \
+	rpc/local/client/request-body.c \
+	util/become.c \
+	util/error.c \
+	util/fault.c \
+	util/fileio.c \
+	util/frame.c \
+	util/inherited.c \
+	util/json-text.c \
+	util/option.c \
+	util/parse.c
+nmctl_nmctl_CFLAGS = $(AM_CFLAGS) $(NMCTL_CFLAGS)
+nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS) $(NMCTL_LDFLAGS)
+nmctl_nmctl_LDADD = $(NMCTL_JANSSON)
+else
 nmctl_nmctl_SOURCES = %D%/nmctl.c
 nmctl_nmctl_LDADD = $(nmctl_libs)
+endif
+DISTCLEANFILES = nmctl.specs
 
 # Manual and completions. bash finds a completion by the command's name, so the file is installed as "nmctl".
 dist_man_MANS += packaging/nmctl.1

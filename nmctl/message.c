@@ -8,7 +8,6 @@
 
 #include "nmctl/message.h"
 
-#include <locale.h>
 #include <stdarg.h>
 
 #include "nmctl/nmctl.h"
@@ -53,11 +52,7 @@ nm_printf(1, 0) static char *print_message(const char *format, va_list ap)
     FILE *f = open_memstream(&written, &size);
     _cleanup_free_ char *text = NULL, *line = NULL;
 
-    (void)setlocale(
-        LC_CTYPE,
-        /* the locale is set here and not at the start, because most commands never print a message and start faster
-         * without setlocale() */
-        "");
+    nm_term_set_locale();
     text = nm_xvasprintf(format, ap);
     if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
         nm_message_oom();

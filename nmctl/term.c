@@ -35,13 +35,36 @@ void nm_term_resize(struct nm_term *t, int fd)
         t->width = (unsigned)v;
 }
 
-/* Initializes the struct. setlocale() is called here and not at the program's start, because it takes time and `run`
- * usually doesn't need it. */
+/* Returns whether output may have UTF-8. musl has no other encoding, and uses it for each locale except C and POSIX,
+ * and also without a locale. */
+static bool locale_names_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *name = NULL;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(variables) && !(name && *name); i++)
+        name = getenv(variables[i]);
+    return name && (strcasestr(name, "UTF-8") || strcasestr(name, "UTF8"));
+}
+
+/* Is called before the first output that needs it, and not at the program's start, because glibc takes time for it and
+ * `run` usually doesn't need it. */
+void nm_term_set_locale(void)
+{
+#ifdef __GLIBC__
+    const bool knows_encodings = true;
+#else
+    const bool knows_encodings = false;
+#endif
+
+    (void)setlocale(LC_CTYPE, knows_encodings || locale_names_utf8() ? "" : "C");
+}
+
 void nm_term_init(struct nm_term *t, int fd, bool no_color)
 {
     const char *name = getenv("TERM"), *no = getenv("NO_COLOR");
 
-    (void)setlocale(LC_CTYPE, "");
+    nm_term_set_locale();
     t->utf8 = nm_streq(nl_langinfo(CODESET), "UTF-8");
     t->tty = isatty(fd);
     t->color = t->tty && !no_color && !(no && *no) && name && !nm_streq(name, "dumb");
@@ -83,7 +106,8 @@ static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_colum
     if (n == 0 || n == (size_t)-1 || n == (size_t)-2)
         return false;
     *ret_bytes = n;
-    w = wcwidth(c);
+    /* musl's C locale has surrogates for the bytes that aren't ASCII, and mbrtowc() accepts them */
+    w = c >= 0xd800 && c <= 0xdfff ? -1 : wcwidth(c);
     if (w < 0)
         return false;
     *ret_columns = (unsigned)w;

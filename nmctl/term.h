@@ -26,8 +26,9 @@ enum nm_style {
     NM_STYLE_BAD,
 };
 
-/* Determines the capabilities from the descriptor, the locale, TERM, NO_COLOR and COLUMNS. Sets the program's LC_CTYPE
- * from the environment. */
+/* Sets the program's LC_CTYPE from the environment. */
+void nm_term_set_locale(void);
+/* Determines the capabilities from the descriptor, the locale, TERM, NO_COLOR and COLUMNS. Sets LC_CTYPE as well. */
 void nm_term_init(struct nm_term *t, int fd, bool no_color);
 /* Updates the size after SIGWINCH. */
 void nm_term_resize(struct nm_term *t, int fd);

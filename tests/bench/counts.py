@@ -79,6 +79,17 @@ def calls_per(output, mark):
     return (marks[-1] - marks[0]) / (len(marks) - 1)
 
 
+def run_calls(build):
+    """Returns the number of system calls of nmctl run from its first one to its connection to nmd. There is no nmd here."""
+    with tempfile.TemporaryDirectory(prefix="nmd-bench.") as directory:
+        trace, socket = pathlib.Path(directory, "trace"), f"{directory}/nmd.sock"
+        subprocess.run(["strace", "-qq", "-s", "256", "-o", str(trace), daemon.program(build, "nmctl"), "--socket", socket, "run",
+                        "-m", "10M", "-c", "0.1", "--", "/bin/true"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env={"PATH": os.environ["PATH"]})
+        lines = trace.read_text(errors="replace").splitlines()
+        return next(i for i, line in enumerate(lines) if line.startswith("connect(") and socket in line)
+
+
 def launch(node, *command):
     """Runs a container to its end, with two requests however long it runs."""
     ident = node.run(list(command), "GUARANTEED", 1, 0.001)

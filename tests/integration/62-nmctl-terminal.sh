@@ -243,4 +243,12 @@ like "top says which command lists ended containers" "$status $err" "^2 .*'nmctl
 
 is "without a terminal, the output has no escape sequences" "$(nmctl status | grep -c $'\e')" 0
 is "without a terminal, the output is ASCII in an ASCII locale" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0
+# The last bytes are a control character of the terminal (CSI) in UTF-8, and the same as a single byte.
+odd=$'\xc3\xa4-\xc2\x9b-\x9b' locales=
+for locale in C '' en_US C.UTF-8; do
+    LC_ALL=$locale LC_CTYPE='' LANG='' try nmctl show "$odd"
+    locales+="${err#*\'} "
+done
+like "a message has UTF-8 only if the locale names it, and never a control character" "$locales" \
+    "^\?\?-\?\?-\?' .* \?\?-\?\?-\?' .* \?\?-\?\?-\?' .* "$'\xc3\xa4'"-\?-\?' "
 done_testing
