@@ -157,6 +157,37 @@ static void percent_lends_a_part_of_all_that_was_ever_asked_for(void **state)
     expect_change(w, 9, 1); /* 25 % of 14 are 3 */
 }
 
+/* As Spark does after each stage, and Tez after each DAG of a session. */
+static void percent_lends_a_part_of_each_ask_after_the_former_one_was_withdrawn(void **state)
+{
+    struct fixture *w = *state;
+
+    set_percent(w, 50);
+    for (int i = 0; i < 4; i++) {
+        note_count(w, 10);
+        expect_change(w, 5, 5);
+        answer(w);
+        for (int k = 1; k <= 5; k++)
+            assert_int_equal(grant(w, opportunistic(10 * i + k)), NM_LEND_SHOW);
+        note_count(w, 5);
+        expect_change(w, 5, 0);
+        answer(w);
+        if (i == 2) { /* the withdrawal is refused, so this is the same ask */
+            note_count(w, 0);
+            call(w);
+            nm_lend_refused(w->l, w->now_usec);
+            w->now_usec += SECONDS(60);
+            call(w);
+            answer(w);
+            assert_int_equal(figures(w).wanted, 5);
+            assert_int_equal(figures(w).asked, 0);
+        }
+        note_count(w, 0);
+        call(w);
+        answer(w);
+    }
+}
+
 static void a_lower_rule_takes_back_what_was_not_granted(void **state)
 {
     struct fixture *w = *state;
@@ -768,6 +799,7 @@ int main(void)
         TEST(a_guaranteed_container_satisfies_the_oldest_that_is_not_lent),
         TEST(rises_of_a_count_are_bounded),
         TEST(percent_lends_a_part_of_all_that_was_ever_asked_for),
+        TEST(percent_lends_a_part_of_each_ask_after_the_former_one_was_withdrawn),
         TEST(a_lower_rule_takes_back_what_was_not_granted),
         TEST(what_is_not_granted_for_a_minute_is_guaranteed_for_a_minute),
         TEST(asks_for_a_label_are_left_alone),

@@ -389,6 +389,8 @@ void nm_lend_keys_take_back(struct nm_lend_entry *e)
     e->placement = f->placement;
     e->other_resources = f->other_resources;
     e->forgotten = f->forgotten;
+    e->granted_total += f->granted_total;
+    e->lent_total += f->lent_total;
     e->set = e->in_call = false;
     limit_shares(e);
     if (e->forgotten)
@@ -405,6 +407,16 @@ void nm_lend_keys_take_back_own(struct nm_lend_entry *e)
     e->own_call = 0;
 }
 
+/* Begins the sums of a key again, because the master has withdrawn all that it waited for. The containers that were not
+ * granted are in no sum. So if a master that runs for long withdrew asks again and again, and the sums went on, more
+ * would seem to be lent than the share of all asks, and nothing more would be lent. */
+static void begin_sums(struct nm_lend_entry *e)
+{
+    e->former.granted_total += e->granted_total;
+    e->former.lent_total += e->lent_total;
+    e->granted_total = e->lent_total = 0;
+}
+
 /* The ResourceManager keeps one guaranteed ask for "*" of a key: the latest one, even if it has another size. */
 static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, uint64_t now_usec)
 {
@@ -418,6 +430,8 @@ static void set_count(struct nm_lend_entry *e, const struct nm_lend_ask *ask, ui
     e->placement = ask->placement;
     e->other_resources = ask->other_resources;
     e->forgotten = false;
+    if (count == 0 && e->wanted > 0)
+        begin_sums(e);
     if (count > e->wanted)
         raise_count(e, count - e->wanted, now_usec);
     else

@@ -22,8 +22,8 @@ static void reduce(struct nm_lend_entry *e, int64_t most, enum nm_lend_reason re
     e->reason = reason;
 }
 
-/* Counts over all containers that the key has ever asked for: else a master that asks for few at a time would be lent
- * another share. */
+/* Counts over all containers that were granted for the key or are wanted: else a master that asks for few at a time
+ * would be lent another share. The sums begin again when the master withdraws everything. */
 static uint32_t percent_of(const struct nm_lend_entry *e, unsigned percent)
 {
     uint64_t most = (e->granted_total + e->wanted) * percent / 100;

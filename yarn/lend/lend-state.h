@@ -67,6 +67,7 @@ struct nm_lend_former {
     struct nm_lend_batch batches[NM_LEND_BATCHES_MAX];
     uint32_t n_batches;
     bool labelled, strict, placement, other_resources, forgotten, unsent;
+    uint64_t granted_total, lent_total; /* what these asks have subtracted from the sums of the key */
 };
 
 /* A key. `wanted` is the sum of its batches, and lent_asked is at most `wanted`: the oldest ones are lent first. */
@@ -82,7 +83,9 @@ struct nm_lend_entry {
     uint32_t n_batches;
     bool labelled, strict, placement, other_resources, own_opportunistic;
     bool forgotten; /* the ResourceManager has forgotten the ask, and the master hasn't repeated it yet */
-    uint64_t granted_total, lent_total; /* containers granted since the key is known, and the lent part of them */
+    /* Containers granted since the key is known, or since the master has withdrawn all that it waited for, and the lent
+     * part of them. */
+    uint64_t granted_total, lent_total;
     uint64_t asked_usec; /* when lent_asked rose from 0, or when the last opportunistic container was granted */
     uint64_t preempted_usec, backs_off_until_usec;
     uint32_t back_off_step; /* how often the priority has backed off since the last reset. One key of the priority has
