@@ -56,7 +56,8 @@ void books_check_figures(struct fixture *w)
         const struct nm_yarn_container_id id = model_id(w, c);
 
         CHECK(w, nm_lend_is_lent(w->l, &id) == is->lent);
-        CHECK(w, nm_lend_is_own(w->l, &id) <= is->demoted && nm_lend_is_own(w->l, &id) >= (is->demoted && is->lent));
+        CHECK(w, is->demoted || !nm_lend_was_demoted(w->l, &id));
+        CHECK(w, !is->demoted || !is->lent || nm_lend_was_demoted(w->l, &id));
         lent += is->lent;
         waiting += is->lent && is->queued;
         memory_mib += is->lent ? is->size.memory_mib : 0;
@@ -131,10 +132,10 @@ static void keep_containers(struct fixture *w)
 
         CHECK(w, !w->former || !is->lent || nm_lend_is_lent(w->former, &id));
         CHECK(w, !w->former || !is->own || !nm_lend_knows(w->former, &id));
-        CHECK(w, !w->former || !is->lent || nm_lend_is_own(w->former, &id) == is->demoted);
+        CHECK(w, !w->former || !is->lent || nm_lend_was_demoted(w->former, &id) == is->demoted);
         is->taken_over = (is->lent || is->taken_over) && (is->running || is->queued) && !is->lost &&
                          !is->demoted && !one_in(w, 4);
-        is->lent = is->running = is->queued = is->untold = is->on_node = false;
+        is->lent = is->running = is->queued = is->unapplied = is->on_node = false;
     }
 }
 
@@ -189,4 +190,63 @@ void books_forget_asks(struct fixture *w)
         w->waits[k] = w->surplus[k] = w->unseen[k] = 0;
         w->touched[k] = w->unread[k] = w->unclear[k] = false;
     }
+}
+
+/* ---- promotions and demotions ---------------------------------------------------------------- */
+
+void books_ask_nodes(struct fixture *w)
+{
+    struct nm_lend_node nodes[N_HOSTS];
+    const size_t n = nm_lend_nodes_to_ask(w->l, w->now_usec, nodes, N_HOSTS);
+
+    for (size_t i = 0; i < n; i++)
+        for (int h = 0; h < N_HOSTS; h++)
+            if (strcmp(nodes[i].host, model_hosts[h]) == 0 && w->unanswered_usec[h] == 0)
+                w->unanswered_usec[h] = w->now_usec;
+}
+
+bool books_tell_of_promotion(struct fixture *w, struct container *c, const struct nm_yarn_container_id *id)
+{
+    if (c->unapplied && one_in(w, 12)) {
+        nm_lend_set_applied(w->l, id);
+        c->unapplied = false;
+    }
+    if (!c->lent || !c->on_node)
+        return !c->lent;
+    if (!one_in(w, 3))
+        return true;
+    CHECK(w, nm_lend_set_guaranteed(w->l, id, w->now_usec) == !c->demoted);
+    c->lent = c->demoted;
+    c->on_node = false;
+    return true;
+}
+
+void books_demote(struct fixture *w)
+{
+    for (int c = w->first[w->attempt]; c < w->n_containers; c++) {
+        const struct nm_yarn_container_id id = model_id(w, c);
+
+        if (!(w->containers[c].lent || w->containers[c].unapplied) || !one_in(w, 100))
+            continue;
+        nm_lend_demoted(w->l, &id, w->now_usec);
+        CHECK(w, nm_lend_was_demoted(w->l, &id));
+        w->containers[c].demoted = true;
+        w->containers[c].unapplied = false;
+        totals.demoted++;
+    }
+}
+
+void books_lend_again(struct fixture *w)
+{
+    for (int c = 0; c < w->n_containers; c++) {
+        struct container *is = &w->containers[c];
+
+        is->lent |= is->unapplied;
+        is->on_node = is->unapplied && one_in(w, 3);
+        totals.lent_again += is->unapplied;
+        is->running &= !is->unapplied;
+        is->queued &= !is->unapplied;
+        is->unapplied = false;
+    }
+    books_check_figures(w);
 }

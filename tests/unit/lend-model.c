@@ -141,7 +141,7 @@ static void end_and_promote(struct fixture *w, struct answer *a)
     for (int c = 0; c < w->n_containers; c++) {
         struct container *is = &w->containers[c];
 
-        if (!is->lent && !is->untold)
+        if (!is->lent && !is->unapplied)
             continue;
         if (one_in(w, 15) && a->n_ended < GRANTS_MAX) {
             a->preempted[a->n_ended] = one_in(w, 4);

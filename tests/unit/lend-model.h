@@ -31,7 +31,7 @@ struct container {
     bool taken_over;     /* lent to an earlier attempt; a later answer tells this attempt of it */
     bool running, queued, promoting; /* promoting: the ResourceManager knows of it */
     uint64_t lent_usec;
-    bool untold;    /* promoted, and its node isn't known to have the promotion */
+    bool unapplied;    /* promoted, and its node isn't known to have the promotion */
     bool on_node;   /* lent again, although its node has the promotion */
     bool demoted;   /* by its master */
     bool lost; /* the restarted ResourceManager and the node don't know it */
@@ -128,7 +128,7 @@ struct fixture {
 
 extern struct totals {
     uint64_t calls, shown, released, guaranteed, promoted, restarts, lost, repeated, registrations, refused, given_up,
-        exceeding, rejected, own, attempts, adopted, left_out, evicted, lent_again, demoted, silent;
+        exceeding, rejected, own, attempts, adopted, left_out, evicted, lent_again, demoted, unresponsive;
 } totals;
 
 #define CHECK(w, condition) \
@@ -177,3 +177,13 @@ void books_begin_attempt(struct fixture *w);
 void books_take_over(struct fixture *w);
 /* Forgets what the master asks for, because it registers. */
 void books_forget_asks(struct fixture *w);
+/* Asks the nodes that are due. */
+void books_ask_nodes(struct fixture *w);
+/* The node of a promoted container has got the promotion. After a registration, it says so of a container that is lent
+ * again. Returns whether there is nothing else to say of the container. */
+bool books_tell_of_promotion(struct fixture *w, struct container *c, const struct nm_yarn_container_id *id);
+/* The master demotes some of its containers, which it takes for guaranteed. */
+void books_demote(struct fixture *w);
+/* The ResourceManager was restarted. Promotions that the nodes aren't known to have are lost, except those that some
+ * nodes have got nevertheless. */
+void books_lend_again(struct fixture *w);

@@ -145,7 +145,8 @@ static void tell_states(struct lend_fixture *l, const char *host, int64_t memory
     bool guaranteed[NM_ARRAY_SIZE(pending.asked)];
     const struct nm_peer_room room = {
         .memory_mib = 8192, .vcores = 8, .guaranteed_free_memory_mib = memory_mib, .guaranteed_free_vcores = 8,
-        .unused_memory_mib = memory_mib, .admits = true, .ids = pending.asked, .states = states, .guaranteed = guaranteed, .n = l->n_asked};
+        .unused_memory_mib = memory_mib, .admits = true, .ids = pending.asked, .states = states,
+        .guaranteed = guaranteed, .n = l->n_asked};
     const nm_peer_room_cb_t cb = pending.room_cb;
 
     assert_non_null(cb);

@@ -2,9 +2,10 @@
 
 /*
  * The stage that lends, over random histories: of asks, grants, ends, promotions, lost answers, attempts, and restarts
- * of nmd and of the ResourceManager, also before the node has a promotion, and with calls that fail for lack of memory or of room on the disk. A master never
- * sees an opportunistic container, also none of an earlier attempt, and never more containers than it has asked for. In
- * the end it has all of them. Each lent container is counted once, over all attempts.
+ * of nmd and of the ResourceManager, also before the node has a promotion, and with calls that fail for lack of memory
+ * or of room on the disk. A master never sees an opportunistic container, also none of an earlier attempt, and never
+ * more containers than it has asked for. In the end it has all of them. Each lent container is counted once, over all
+ * attempts.
  */
 
 #include "lend-stage-fixture.h"
@@ -49,8 +50,8 @@ struct container {
     /* As the node has it. A restarted ResourceManager takes this over, and the node refuses older tokens then. */
     bool guaranteed_there;
     int32_t version_there;
-    int32_t promoted_version, promoted_by, rm; /* of the last promotion, with the attempt and the ResourceManager's run */
-    bool untold; /* nmd doesn't know that the node has the promotion */
+    int32_t promoted_version, promoted_by, rm; /* the last promotion: version, attempt, run of the ResourceManager */
+    bool unapplied; /* nmd doesn't know that the node has the promotion */
     bool limbo;  /* it counts as lent, until the node says that it is guaranteed */
 };
 
@@ -109,7 +110,7 @@ static void promote(struct world *w, const Masters__UpdateAsk *m)
         w->l.n_updated == NM_ARRAY_SIZE(w->l.updated))
         return;
     c->opportunistic = c->limbo = false;
-    c->untold = true;
+    c->unapplied = true;
     c->promoted_by = w->l.attempt;
     c->promoted_version = c->version + 1;
     c->rm = w->rm;
@@ -261,7 +262,7 @@ static void answer_room(struct world *w)
         struct container *c = &w->all[w->l.asked_numbers[i]];
 
         if (c->guaranteed_there)
-            c->limbo = c->untold = false;
+            c->limbo = c->unapplied = false;
     }
 }
 
@@ -280,7 +281,7 @@ static void take_update(struct world *w)
         return;
     }
     lend_tell_update(&w->l, is_valid ? 0 : -EREMOTEIO);
-    c->untold &= !is_valid;
+    c->unapplied &= !is_valid;
 }
 
 /* The ResourceManager takes over the containers from the node. It lists those of earlier attempts for the master. */
@@ -292,7 +293,7 @@ static void restart_resource_manager(struct world *w)
 
         if (!c->lent || !c->shown || c->ended || c->gone)
             continue;
-        if (!c->opportunistic && c->untold && c->promoted_by == w->l.attempt) {
+        if (!c->opportunistic && c->unapplied && c->promoted_by == w->l.attempt) {
             c->limbo = c->guaranteed_there;
             w->lent_again++;
             w->had_got += c->guaranteed_there;
@@ -304,7 +305,7 @@ static void restart_resource_manager(struct world *w)
         }
         c->opportunistic = !c->guaranteed_there;
         c->version = c->version_there;
-        c->untold = false;
+        c->unapplied = false;
     }
 }
 
@@ -369,7 +370,7 @@ static void end_attempt(struct world *w)
         struct container *c = &w->all[i];
 
         w->left += is_lent(c);
-        c->untold = c->limbo = false;
+        c->unapplied = c->limbo = false;
         c->ended |= !c->shown;
         c->gone |= is_likely(40);
         if (c->ended || c->gone)

@@ -178,7 +178,7 @@ static void add_own_asks(struct fixture *w, const bool replaced[N_KEYS_MAX])
 }
 
 /* A node that answers now and then is never taken for dead. */
-static bool is_silent(const struct fixture *w, int host)
+static bool is_unresponsive(const struct fixture *w, int host)
 {
     return w->unanswered_usec[host] > 0 && w->now_usec - w->unanswered_usec[host] > SECONDS(90);
 }
@@ -187,7 +187,7 @@ static bool is_busy(const struct fixture *w)
 {
     for (int c = 0; c < w->n_containers; c++)
         if (w->containers[c].lent && w->containers[c].queued &&
-            w->now_usec - w->containers[c].lent_usec > SECONDS(3) && !is_silent(w, w->containers[c].host))
+            w->now_usec - w->containers[c].lent_usec > SECONDS(3) && !is_unresponsive(w, w->containers[c].host))
             return true;
     return false;
 }
@@ -270,40 +270,11 @@ static void tell_of_lost(struct fixture *w, struct container *c, const struct nm
     totals.given_up++;
 }
 
-static void ask_nodes(struct fixture *w)
-{
-    struct nm_lend_node nodes[N_HOSTS];
-    const size_t n = nm_lend_nodes_to_ask(w->l, w->now_usec, nodes, N_HOSTS);
-
-    for (size_t i = 0; i < n; i++)
-        for (int h = 0; h < N_HOSTS; h++)
-            if (strcmp(nodes[i].host, model_hosts[h]) == 0 && w->unanswered_usec[h] == 0)
-                w->unanswered_usec[h] = w->now_usec;
-}
-
-/* The node of a promoted container has got the promotion. After a registration, it says so of a container that is lent
- * again. Returns whether there is nothing else to say of the container. */
-static bool tell_of_promotion(struct fixture *w, struct container *c, const struct nm_yarn_container_id *id)
-{
-    if (c->untold && one_in(w, 12)) {
-        nm_lend_set_told(w->l, id);
-        c->untold = false;
-    }
-    if (!c->lent || !c->on_node)
-        return !c->lent;
-    if (!one_in(w, 3))
-        return true;
-    CHECK(w, nm_lend_set_guaranteed(w->l, id, w->now_usec) == !c->demoted);
-    c->lent = c->demoted;
-    c->on_node = false;
-    return true;
-}
-
 static void tell_of_nodes(struct fixture *w)
 {
-    ask_nodes(w);
+    books_ask_nodes(w);
     for (int h = 0; h < N_HOSTS; h++) {
-        totals.silent += is_silent(w, h);
+        totals.unresponsive += is_unresponsive(w, h);
         w->is_dead[h] ^= one_in(w, 30);
         if (w->is_dead[h] || !one_in(w, 3))
             continue;
@@ -322,7 +293,7 @@ static void tell_of_nodes(struct fixture *w)
             tell_of_lost(w, &w->containers[c], &id);
             continue;
         }
-        if (tell_of_promotion(w, &w->containers[c], &id) || !one_in(w, 3))
+        if (books_tell_of_promotion(w, &w->containers[c], &id) || !one_in(w, 3))
             continue;
         w->containers[c].running = !one_in(w, 6);
         w->containers[c].queued = !w->containers[c].running;
@@ -453,14 +424,14 @@ static void take_others(struct fixture *w, const struct answer *a)
 
         CHECK(w, nm_lend_promoted(w->l, &id, 1, w->now_usec));
         totals.promoted += c->lent;
-        c->untold |= c->lent && !c->demoted;
+        c->unapplied |= c->lent && !c->demoted;
         c->lent = false;
     }
     for (size_t i = 0; i < a->n_ended; i++) {
         const struct nm_yarn_container_id id = model_id(w, a->ended[i]);
 
         CHECK(w, nm_lend_ended(w->l, &id, a->preempted[i], w->now_usec));
-        w->containers[a->ended[i]].lent = w->containers[a->ended[i]].untold = false;
+        w->containers[a->ended[i]].lent = w->containers[a->ended[i]].unapplied = false;
     }
     for (size_t i = 0; i < a->n_refused; i++) {
         const struct nm_yarn_container_id id = model_id(w, a->refused[i]);
@@ -545,27 +516,11 @@ static void deliver(struct fixture *w, const struct answer *a, bool repeated)
 
 /* ---- histories ---------------------------------------------------------------------------------- */
 
-/* The master demotes some of its containers: it takes them for guaranteed. */
-static void demote(struct fixture *w)
-{
-    for (int c = w->first[w->attempt]; c < w->n_containers; c++) {
-        const struct nm_yarn_container_id id = model_id(w, c);
-
-        if (!(w->containers[c].lent || w->containers[c].untold) || !one_in(w, 100))
-            continue;
-        nm_lend_demoted(w->l, &id, w->now_usec);
-        CHECK(w, nm_lend_is_own(w->l, &id));
-        w->containers[c].demoted = true;
-        w->containers[c].untold = false;
-        totals.demoted++;
-    }
-}
-
 static void request(struct fixture *w)
 {
     note_asks(w);
     plan(w);
-    demote(w);
+    books_demote(w);
     promote(w);
     totals.calls++;
 }
@@ -646,22 +601,6 @@ static void bad_call(struct fixture *w)
         note_unclear(w);
 }
 
-/* Promotions that the nodes aren't known to have: some have got them. */
-static void lend_again(struct fixture *w)
-{
-    for (int c = 0; c < w->n_containers; c++) {
-        struct container *is = &w->containers[c];
-
-        is->lent |= is->untold;
-        is->on_node = is->untold && one_in(w, 3);
-        totals.lent_again += is->untold;
-        is->running &= !is->untold;
-        is->queued &= !is->untold;
-        is->untold = false;
-    }
-    books_check_figures(w);
-}
-
 static void restart_resource_manager(struct fixture *w)
 {
     model_restart(w);
@@ -672,7 +611,7 @@ static void restart_resource_manager(struct fixture *w)
         w->containers[c].lost |= w->containers[c].lent && !w->containers[c].running && !w->containers[c].queued &&
                                  one_in(w, 2);
     books_forget_asks(w);
-    lend_again(w);
+    books_lend_again(w);
     for (int k = 0; k < w->n_keys; k++) {
         w->m.must_ask[k] = w->m.needs[k] > 0;
         w->m.asks_own[k] = w->m.has_asked_own[k] = w->m.own[k] > 0;
@@ -814,8 +753,8 @@ int main(int argc, char **argv)
     printf("%llu histories, %llu calls: %llu lent, %llu guaranteed, %llu released, %llu promoted; %llu calls lost, "
            "%llu answers repeated, %llu restarts, %llu registrations; "
            "%llu given up, %llu beyond a limit, %llu calls refused; %llu opportunistic of the master, %llu asks "
-           "without a place, %llu keys gave up their place, %llu attempts, %llu adopted, %llu lent again, %llu demoted, "
-           "%llu nodes silent\n",
+           "without a place, %llu keys gave up their place, %llu attempts, %llu adopted, %llu lent again, %llu "
+           "demoted, %llu unresponsive nodes\n",
            (unsigned long long)n, (unsigned long long)totals.calls, (unsigned long long)totals.shown,
            (unsigned long long)totals.guaranteed, (unsigned long long)totals.released,
            (unsigned long long)totals.promoted, (unsigned long long)totals.lost, (unsigned long long)totals.repeated,
@@ -825,6 +764,6 @@ int main(int argc, char **argv)
            (unsigned long long)totals.evicted,
            (unsigned long long)totals.attempts, (unsigned long long)totals.adopted,
            (unsigned long long)totals.lent_again, (unsigned long long)totals.demoted,
-           (unsigned long long)totals.silent);
+           (unsigned long long)totals.unresponsive);
     return 0;
 }

@@ -540,7 +540,7 @@ static void test_a_lent_container_that_its_master_demotes_is_not_promoted(void *
     lend_one(&l);
     (void)lend_call(&l);
     assert_string_equal(update(&l, 3, 7), "; demotes 2/7"); /* a wrong version is refused */
-    assert_false(nm_lend_is_own(l.lender->books, &(struct nm_yarn_container_id){{{TOKENS_RM, 1}, 1}, 2}));
+    assert_false(nm_lend_was_demoted(l.lender->books, &(struct nm_yarn_container_id){{{TOKENS_RM, 1}, 1}, 2}));
     assert_string_equal(update(&l, 3, 0), "; demotes 2/0");
     lend_restart(&l);
     (void)lend_call(&l);
@@ -562,7 +562,8 @@ static void test_the_next_attempt_sees_a_demoted_container_as_it_is(void **state
     (void)state;
     promote_one(&l);
     assert_string_equal(answer_update(&l, 3, 2), "; updated 2 O");
-    l.previous[l.n_previous++] = (struct lend_container){.number = 2, .version = 2, .opportunistic = true, .attempt = 1};
+    l.previous[l.n_previous++] = (struct lend_container){
+        .number = 2, .version = 2, .opportunistic = true, .attempt = 1};
     lend_launch(&l, 2);
     assert_string_equal(lend_seen_previous(&l), "2 O");
     assert_int_equal(lend_figures(&l).lent, 0);

@@ -152,7 +152,7 @@ static void a_promotion_that_its_node_has_stays(void **state)
     set_room(w, "one", 4096);
     assert_int_equal(promote(w), 1);
     assert_true(promoted(w, 1));
-    nm_lend_set_told(w->l, &one);
+    nm_lend_set_applied(w->l, &one);
     restart(w);
     register_again(w);
     assert_false(is_lent(w, 1));
@@ -234,7 +234,7 @@ static void demote(struct fixture *w, int64_t number)
     const struct nm_yarn_container_id id = id_of(number);
 
     nm_lend_demoted(w->l, &id, w->now_usec);
-    assert_true(nm_lend_is_own(w->l, &id));
+    assert_true(nm_lend_was_demoted(w->l, &id));
 }
 
 /* It is counted as promoted, and its further updates and its end are the master's. */
@@ -247,7 +247,7 @@ static void a_promoted_container_that_its_master_demotes_is_the_masters_own(void
     set_room(w, "one", 4096);
     assert_int_equal(promote(w), 1);
     assert_true(promoted(w, 1));
-    assert_false(nm_lend_is_own(w->l, &one));
+    assert_false(nm_lend_was_demoted(w->l, &one));
     demote(w, 1);
     assert_false(nm_lend_updated(w->l, &one, 2, &size)); /* it is shown as it is */
     assert_true(history_of(w, 1).demoted_usec > history_of(w, 1).promoted_usec);

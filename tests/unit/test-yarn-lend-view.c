@@ -506,11 +506,11 @@ static void test_a_demotion_by_the_master_is_explained(void **state)
     j = nm_yarn_lend_view_explain_container(&w->v, &h, "c", "a", false);
     assert_string_equal(string(json_object_get(j, "container"), "state"), "demoted");
     json_decref(j);
-    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; promoted 1m24s later; its master "
-                   "has demoted it 1m40s later", "has demoted it 1m40s later.\nThe container has");
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; promoted 1m24s later; its "
+                   "master has demoted it 1m40s later", "has demoted it 1m40s later.\nThe container has");
     h.promoted_usec = BEGIN + 141 * SEC;
-    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; its master has demoted it 1m40s "
-                   "later and promoted it 1m50s later", "asked for since then");
+    expect_history(&w->v, &h, "asked for as guaranteed; lent after 31s without a grant; its master has demoted it "
+                   "1m40s later and promoted it 1m50s later", "asked for since then");
     j = nm_yarn_lend_view_explain_container(&w->v, &h, "c", "a", false);
     assert_string_equal(string(json_object_get(j, "container"), "state"), "promoted");
     json_decref(j);

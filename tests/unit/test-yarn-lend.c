@@ -682,11 +682,10 @@ static void nothing_more_is_lent_while_a_lent_container_is_queued(void **state)
 /* Asks the nodes that are due, and notes the answer of host "one", unless it is dead. */
 static void ask_nodes(struct fixture *w, bool answers)
 {
-    const struct nm_lend_node_room room = {.host = "one", .port = 4501, .at_usec = w->now_usec};
     struct nm_lend_node nodes[4];
 
     if (nm_lend_nodes_to_ask(w->l, w->now_usec, nodes, 4) > 0 && answers)
-        assert_int_equal(nm_lend_set_room(w->l, &room), 0);
+        assert_int_equal(nm_lend_set_room(w->l, &(struct nm_lend_node_room){"one", 4501, {}, w->now_usec}), 0);
 }
 
 /* Lends the container 1, which waits in the queue of host "one". */
@@ -698,7 +697,6 @@ static void queue_one(struct fixture *w)
     lend(w, 1);
     note_count(w, 2);
     nm_lend_set_running(w->l, &one, false);
-    w->priority = 20;
     w->now_usec += SECONDS(10);
 }
 
@@ -712,10 +710,9 @@ static bool lends_after(struct fixture *w, uint64_t seconds, bool answers)
     note(w, ask_of(++w->priority, 1)); /* of another key, so that nothing else keeps it from being lent */
     call(w);
     answer(w);
-    if (view_of(w, w->priority).reason == NM_LEND_LENT)
-        return true;
-    assert_int_equal(view_of(w, w->priority).reason, NM_LEND_QUEUED);
-    return false;
+    if (view_of(w, w->priority).reason != NM_LEND_LENT)
+        assert_int_equal(view_of(w, w->priority).reason, NM_LEND_QUEUED);
+    return view_of(w, w->priority).reason == NM_LEND_LENT;
 }
 
 static void the_queue_of_a_node_that_answers_is_waited_for_without_limit(void **state)
@@ -729,8 +726,8 @@ static void the_queue_of_a_node_that_answers_is_waited_for_without_limit(void **
     restart(w);
     set_mode(w, NM_LEND_ALL);
     assert_false(lends_after(w, 90, false));
-    for (int i = 0; i < 100; i++) { /* it answers, but not with its room */
-        nm_lend_set_heard(w->l, "one", 4501);
+    for (int i = 0; i < 9; i++) { /* it answers, but not with its room */
+        nm_lend_set_answered(w->l, "one", 4501);
         assert_false(lends_after(w, 90, false));
     }
 }
@@ -744,7 +741,6 @@ static void the_queue_of_a_node_that_does_not_answer_is_waited_for_90_s(void **s
     queue_one(w);
     assert_false(lends_after(w, 90, false));
     assert_true(lends_after(w, 5, false));
-    assert_int_equal(figures(w).waiting, 1);
     /* Without distributed scheduling, the ResourceManager may choose the node again. */
     assert_int_equal(grant(w, opportunistic(2)), NM_LEND_SHOW);
     w->now_usec += SECONDS(10);

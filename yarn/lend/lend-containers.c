@@ -52,16 +52,16 @@ struct nm_lend_container *nm_lend_containers_find(const struct nm_lend *l, const
 }
 
 /* Reserves memory for n further promoted containers. */
-static int reserve_untold(struct nm_lend *l, size_t n)
+static int reserve_unapplied(struct nm_lend *l, size_t n)
 {
-    const size_t wanted = NM_MIN(l->n_untold + n, (size_t)NM_LEND_UNTOLD_MAX);
-    const size_t size = NM_MIN(NM_MAX(wanted, 2 * l->untold_size), (size_t)NM_LEND_UNTOLD_MAX);
+    const size_t wanted = NM_MIN(l->n_unapplied + n, (size_t)NM_LEND_UNAPPLIED_MAX);
+    const size_t size = NM_MIN(NM_MAX(wanted, 2 * l->unapplied_size), (size_t)NM_LEND_UNAPPLIED_MAX);
 
-    if (wanted <= l->untold_size)
+    if (wanted <= l->unapplied_size)
         return 0;
-    if (NM_ARRAY_RESIZE(l->untold, size) < 0)
+    if (NM_ARRAY_RESIZE(l->unapplied, size) < 0)
         return -ENOMEM;
-    l->untold_size = size;
+    l->unapplied_size = size;
     return 0;
 }
 
@@ -70,7 +70,7 @@ static int make_room(struct nm_lend *l)
     size_t size = l->lent_size, same = l->lent_size;
 
     if (NM_ARRAY_ROOM(l->by_age, l->n_lent, size) < 0 || NM_ARRAY_ROOM(l->by_id, l->n_lent, same) < 0 ||
-        nm_lend_containers_reserve_ended(l, l->n_lent + 1) < 0 || reserve_untold(l, l->n_lent + 1) < 0)
+        nm_lend_containers_reserve_ended(l, l->n_lent + 1) < 0 || reserve_unapplied(l, l->n_lent + 1) < 0)
         return -ENOMEM;
     l->lent_size = size;
     return 0;
@@ -160,46 +160,46 @@ void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c)
 /* ---- promoted containers ------------------------------------------------------------------------ */
 
 /* Takes a container from the list. */
-static struct nm_lend_container *take_untold(struct nm_lend *l, size_t i)
+static struct nm_lend_container *take_unapplied(struct nm_lend *l, size_t i)
 {
-    struct nm_lend_container *c = l->untold[i];
+    struct nm_lend_container *c = l->unapplied[i];
 
-    remove_at(l->untold, l->n_untold--, i);
+    remove_at(l->unapplied, l->n_unapplied--, i);
     if (c->node)
-        c->node->untold--;
+        c->node->unapplied--;
     l->revision++;
     return c;
 }
 
 /* There is memory: it was reserved when the container was lent. */
-static void append_untold(struct nm_lend *l, struct nm_lend_container *c)
+static void append_unapplied(struct nm_lend *l, struct nm_lend_container *c)
 {
-    if (l->n_untold == NM_LEND_UNTOLD_MAX)
-        free_container(l, take_untold(l, 0));
-    l->untold[l->n_untold++] = c;
+    if (l->n_unapplied == NM_LEND_UNAPPLIED_MAX)
+        free_container(l, take_unapplied(l, 0));
+    l->unapplied[l->n_unapplied++] = c;
     if (c->node)
-        c->node->untold++;
+        c->node->unapplied++;
 }
 
-int nm_lend_containers_add_untold(struct nm_lend *l, struct nm_lend_container **from)
+int nm_lend_containers_add_unapplied(struct nm_lend *l, struct nm_lend_container **from)
 {
-    if (reserve_untold(l, l->n_lent + 1) < 0)
+    if (reserve_unapplied(l, l->n_lent + 1) < 0)
         return -ENOMEM;
-    append_untold(l, STEAL_PTR(*from));
+    append_unapplied(l, STEAL_PTR(*from));
     return 0;
 }
 
 void nm_lend_containers_promote(struct nm_lend *l, struct nm_lend_container *c)
 {
     detach(l, c);
-    append_untold(l, c);
+    append_unapplied(l, c);
 }
 
-void nm_lend_containers_forget_untold(struct nm_lend *l, const struct nm_yarn_container_id *id)
+void nm_lend_containers_drop_unapplied(struct nm_lend *l, const struct nm_yarn_container_id *id)
 {
-    for (size_t i = 0; i < l->n_untold; i++)
-        if (nm_lend_containers_equal(&l->untold[i]->is.id, id)) {
-            free_container(l, take_untold(l, i));
+    for (size_t i = 0; i < l->n_unapplied; i++)
+        if (nm_lend_containers_equal(&l->unapplied[i]->is.id, id)) {
+            free_container(l, take_unapplied(l, i));
             return;
         }
 }
@@ -233,10 +233,10 @@ static void return_container(struct nm_lend *l, struct nm_lend_container *c)
 }
 
 /* Without memory, a container stays promoted until the next registration. */
-void nm_lend_containers_return_untold(struct nm_lend *l)
+void nm_lend_containers_return_unapplied(struct nm_lend *l)
 {
-    while (l->n_untold > 0 && l->n_lent < NM_LEND_CONTAINERS_MAX && make_room(l) == 0) {
-        struct nm_lend_container *c = take_untold(l, 0);
+    while (l->n_unapplied > 0 && l->n_lent < NM_LEND_CONTAINERS_MAX && make_room(l) == 0) {
+        struct nm_lend_container *c = take_unapplied(l, 0);
 
         return_container(l, c);
         (void)nm_lend_containers_add(l, &(struct nm_lend_container *){c});
@@ -302,10 +302,10 @@ void nm_lend_containers_done(struct nm_lend *l)
     for (size_t i = 0; i < l->n_lent; i++)
         free(l->by_age[i]);
     free(l->by_age);
-    for (size_t i = 0; i < l->n_untold; i++)
-        free(l->untold[i]);
+    for (size_t i = 0; i < l->n_unapplied; i++)
+        free(l->unapplied[i]);
     free(l->by_id);
-    free(l->untold);
+    free(l->unapplied);
     free(l->ended);
 }
 

@@ -499,7 +499,7 @@ bool nm_lend_ended(struct nm_lend *l, const struct nm_yarn_container_id *id, boo
         return false;
     if (h->ended_usec == 0)
         note_end(l, h, preempted, now_usec);
-    nm_lend_containers_forget_untold(l, id);
+    nm_lend_containers_drop_unapplied(l, id);
     if (!c)
         return true;
     l->counts.preempted += preempted;
@@ -549,7 +549,7 @@ void nm_lend_registered(struct nm_lend *l)
 {
     for (size_t i = 0; i < l->n_keys; i++)
         forget(&l->keys[i]);
-    nm_lend_containers_return_untold(l);
+    nm_lend_containers_return_unapplied(l);
     for (size_t i = 0; i < l->n_lent; i++) {
         nm_lend_containers_set_promoting(l, l->by_age[i], false);
         l->by_age[i]->promote_after_usec = 0;

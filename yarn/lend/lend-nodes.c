@@ -69,7 +69,7 @@ void nm_lend_nodes_drop_unused(struct nm_lend *l, struct nm_lend_place *node)
     bool found;
     size_t i;
 
-    if (node->lent > 0 || node->untold > 0 || node->has_room)
+    if (node->lent > 0 || node->unapplied > 0 || node->has_room)
         return;
     i = position_of(l, node->host, node->port, &found);
     l->n_nodes--;
@@ -187,7 +187,7 @@ size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend
     return done;
 }
 
-void nm_lend_set_heard(const struct nm_lend *l, const char *host, int32_t port)
+void nm_lend_set_answered(const struct nm_lend *l, const char *host, int32_t port)
 {
     struct nm_lend_place *node = nm_lend_nodes_find(l, host, port);
 

@@ -172,15 +172,15 @@ static int pack_lists(const struct nm_lend *l, struct nm_arena *arena, Yarn__Len
     m->lent = nm_arena_alloc(arena, l->n_lent * sizeof(m->lent[0]));
     m->ended = nm_arena_alloc(arena, l->n_ended * sizeof(m->ended[0]));
     m->released = nm_arena_alloc(arena, l->n_released * sizeof(m->released[0]));
-    m->untold = nm_arena_alloc(arena, l->n_untold * sizeof(m->untold[0]));
-    if (!m->keys || !m->lent || !m->ended || !m->released || !m->untold)
+    m->unapplied = nm_arena_alloc(arena, l->n_unapplied * sizeof(m->unapplied[0]));
+    if (!m->keys || !m->lent || !m->ended || !m->released || !m->unapplied)
         return -ENOMEM;
     for (; r == 0 && m->n_keys < l->n_keys; m->n_keys++)
         r = pack_key(arena, &l->keys[m->n_keys], &m->keys[m->n_keys]);
     for (; r == 0 && m->n_lent < l->n_lent; m->n_lent++)
         r = pack_container(arena, l->by_age[m->n_lent], &m->lent[m->n_lent]);
-    for (; r == 0 && m->n_untold < l->n_untold; m->n_untold++)
-        r = pack_container(arena, l->untold[m->n_untold], &m->untold[m->n_untold]);
+    for (; r == 0 && m->n_unapplied < l->n_unapplied; m->n_unapplied++)
+        r = pack_container(arena, l->unapplied[m->n_unapplied], &m->unapplied[m->n_unapplied]);
     for (; r == 0 && m->n_ended < l->n_ended; m->n_ended++)
         r = pack_history(arena, nm_lend_containers_ended(l, m->n_ended), &m->ended[m->n_ended]);
     for (; r == 0 && m->n_released < l->n_released; m->n_released++) {

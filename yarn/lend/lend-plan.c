@@ -74,10 +74,10 @@ static void apply_mode(const struct nm_lend *l, struct nm_lend_entry *e, uint64_
 /* Returns whether a node has answered no question for so long that it may be dead. The ResourceManager notices this
  * only after minutes. If the node lives after all, nothing may fill its queue: without distributed scheduling, the
  * ResourceManager may choose it again, and then it is waited for anew. */
-static bool is_silent(const struct nm_lend_place *node, uint64_t now_usec)
+static bool is_unresponsive(const struct nm_lend_place *node, uint64_t now_usec)
 {
     return node && node->unanswered_usec > 0 &&
-           nm_sub_u64(now_usec, NM_MAX(node->unanswered_usec, node->lent_usec)) > NM_LEND_SILENT_USEC;
+           nm_sub_u64(now_usec, NM_MAX(node->unanswered_usec, node->lent_usec)) > NM_LEND_UNRESPONSIVE_USEC;
 }
 
 static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
@@ -86,7 +86,7 @@ static bool is_queue_busy(const struct nm_lend *l, uint64_t now_usec)
         const struct nm_lend_container *c = l->by_age[i];
 
         if (c->state == NM_LEND_STATE_QUEUED && nm_sub_u64(now_usec, c->is.lent_usec) > NM_LEND_START_USEC &&
-            !is_silent(c->node, now_usec))
+            !is_unresponsive(c->node, now_usec))
             return true;
     }
     return false;

@@ -157,9 +157,9 @@ bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, 
     return true;
 }
 
-void nm_lend_set_told(struct nm_lend *l, const struct nm_yarn_container_id *id)
+void nm_lend_set_applied(struct nm_lend *l, const struct nm_yarn_container_id *id)
 {
-    nm_lend_containers_forget_untold(l, id);
+    nm_lend_containers_drop_unapplied(l, id);
 }
 
 bool nm_lend_set_guaranteed(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec)
@@ -169,7 +169,7 @@ bool nm_lend_set_guaranteed(struct nm_lend *l, const struct nm_yarn_container_id
     if (!c || c->is.demoted_usec > 0)
         return false;
     (void)nm_lend_promoted(l, id, c->is.version + 1, now_usec);
-    nm_lend_set_told(l, id);
+    nm_lend_set_applied(l, id);
     return true;
 }
 
@@ -185,11 +185,11 @@ void nm_lend_demoted(struct nm_lend *l, const struct nm_yarn_container_id *id, u
     h->demoted_usec = NM_MAX(now_usec, h->promoted_usec + 1);
     if (c)
         give_up(l, c, 0);
-    nm_lend_containers_forget_untold(l, id);
+    nm_lend_containers_drop_unapplied(l, id);
     l->revision++;
 }
 
-bool nm_lend_is_own(const struct nm_lend *l, const struct nm_yarn_container_id *id)
+bool nm_lend_was_demoted(const struct nm_lend *l, const struct nm_yarn_container_id *id)
 {
     struct nm_lend_history h;
 
@@ -201,7 +201,7 @@ bool nm_lend_promotion_refused(struct nm_lend *l, const struct nm_yarn_container
 {
     struct nm_lend_container *c = nm_lend_containers_find(l, id);
 
-    if (nm_lend_is_own(l, id))
+    if (nm_lend_was_demoted(l, id))
         return false;
     if (!c)
         return nm_lend_containers_find_ended(l, id);

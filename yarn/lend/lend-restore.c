@@ -176,14 +176,14 @@ static int put_container(struct nm_lend *l, const Yarn__LendContainer *m)
     return nm_lend_containers_find(l, &c->is.id) ? -EBADMSG : nm_lend_containers_add(l, &c);
 }
 
-static int put_untold(struct nm_lend *l, const Yarn__LendContainer *m)
+static int put_unapplied(struct nm_lend *l, const Yarn__LendContainer *m)
 {
     _cleanup_free_ struct nm_lend_container *c = NULL;
     int r = get_container(l, m, &c);
 
     if (r < 0)
         return r;
-    return nm_lend_containers_find(l, &c->is.id) || c->promoting ? -EBADMSG : nm_lend_containers_add_untold(l, &c);
+    return nm_lend_containers_find(l, &c->is.id) || c->promoting ? -EBADMSG : nm_lend_containers_add_unapplied(l, &c);
 }
 
 static int put_containers(struct nm_lend *l, const Yarn__LendBooks *m)
@@ -191,12 +191,12 @@ static int put_containers(struct nm_lend *l, const Yarn__LendBooks *m)
     struct nm_lend_history h;
     int r = 0;
 
-    if (m->n_lent > NM_LEND_CONTAINERS_MAX || m->n_ended > NM_LEND_ENDED_MAX || m->n_untold > NM_LEND_UNTOLD_MAX)
+    if (m->n_lent > NM_LEND_CONTAINERS_MAX || m->n_ended > NM_LEND_ENDED_MAX || m->n_unapplied > NM_LEND_UNAPPLIED_MAX)
         return -EBADMSG;
     for (size_t i = 0; r == 0 && i < m->n_lent; i++)
         r = put_container(l, m->lent[i]);
-    for (size_t i = 0; r == 0 && i < m->n_untold; i++)
-        r = put_untold(l, m->untold[i]);
+    for (size_t i = 0; r == 0 && i < m->n_unapplied; i++)
+        r = put_unapplied(l, m->unapplied[i]);
     if (r == 0)
         r = nm_lend_containers_reserve_ended(l, l->n_lent + m->n_ended);
     for (size_t i = 0; r == 0 && i < m->n_ended; i++) {

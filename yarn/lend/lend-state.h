@@ -34,14 +34,14 @@
 #define NM_LEND_UNKNOWN_USEC (120 * NM_USEC_PER_SEC)  /* see nm_lend_set_unknown() */
 /* How long a node may leave questions without an answer until its queue doesn't count any more. A round of questions to
  * 1000 nodes takes a minute, so one lost answer of a node that lives is not enough. */
-#define NM_LEND_SILENT_USEC (90 * NM_USEC_PER_SEC)
+#define NM_LEND_UNRESPONSIVE_USEC (90 * NM_USEC_PER_SEC)
 #define NM_LEND_UNKNOWN_GAP_USEC (90 * NM_USEC_PER_SEC) /* a round of questions to 1000 nodes takes a minute */
 #define NM_LEND_OBSERVE_USEC (60 * NM_USEC_PER_SEC)   /* observed time is packed once in this time */
 #define NM_LEND_HELD_USEC (10 * NM_USEC_PER_SEC)      /* see nm_lend_refused() */
 #define NM_LEND_HELD_STEPS 8u /* a refused count is held for 10, 10, 20, 40 ... 640 seconds */
 #define NM_LEND_ROOMS_MAX 256u
 #define NM_LEND_ENDED_MAX 1024u
-#define NM_LEND_UNTOLD_MAX 1024u
+#define NM_LEND_UNAPPLIED_MAX 1024u
 #define NM_LEND_SIZES_MAX 4u
 #define NM_LEND_MARKS 4096u /* a multiple of 64 */
 
@@ -182,7 +182,7 @@ struct nm_lend_place {
     char *host;
     int32_t port;
     uint32_t lent, not_running, promoting;
-    uint32_t untold;         /* promoted containers in the list of nm_lend.untold */
+    uint32_t unapplied;         /* promoted containers in the list of nm_lend.unapplied */
     uint64_t lent_usec;      /* when the newest container was lent there */
     uint64_t unanswered_usec; /* the first question since the last answer; 0: there is none. Not packed. */
     int64_t lent_memory_mib;
@@ -232,11 +232,11 @@ void nm_lend_containers_end(struct nm_lend *l, struct nm_lend_container *c);
 /* Moves a promoted container to the history, and remembers it until its node has the promotion. */
 void nm_lend_containers_promote(struct nm_lend *l, struct nm_lend_container *c);
 /* Forgets a promoted container: its node has the promotion, or it doesn't matter any more. */
-void nm_lend_containers_forget_untold(struct nm_lend *l, const struct nm_yarn_container_id *id);
+void nm_lend_containers_drop_unapplied(struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Lends the containers again whose nodes aren't known to have their promotion. */
-void nm_lend_containers_return_untold(struct nm_lend *l);
+void nm_lend_containers_return_unapplied(struct nm_lend *l);
 /* Adds a promoted container to those of which this is remembered, and takes it over. Returns 0 or -ENOMEM. */
-int nm_lend_containers_add_untold(struct nm_lend *l, struct nm_lend_container **from);
+int nm_lend_containers_add_unapplied(struct nm_lend *l, struct nm_lend_container **from);
 void nm_lend_containers_set_state(struct nm_lend *l, struct nm_lend_container *c, enum nm_lend_state state);
 /* Notes that the ResourceManager knows the container, and will report its end. */
 void nm_lend_containers_confirm(struct nm_lend *l, struct nm_lend_container *c);
@@ -275,8 +275,8 @@ struct nm_lend {
 
     /* Promoted containers whose nodes aren't known to have the promotion, the oldest promotion first. A restarted
      * ResourceManager takes over from the nodes what containers are. */
-    struct nm_lend_container **untold;
-    size_t n_untold, untold_size;
+    struct nm_lend_container **unapplied;
+    size_t n_unapplied, unapplied_size;
 
     struct nm_lend_place **nodes; /* sorted by host and port */
     size_t n_nodes, nodes_size, n_rooms;

@@ -277,7 +277,7 @@ struct nm_lend_node {
 size_t nm_lend_nodes_to_ask(struct nm_lend *l, uint64_t now_usec, struct nm_lend_node *ret, size_t n);
 /* Notes that a node has answered a question in another way than by its room. A node that leaves all questions without
  * an answer for 90 seconds may be dead: the containers in its queue don't keep others from being lent. */
-void nm_lend_set_heard(const struct nm_lend *l, const char *host, int32_t port);
+void nm_lend_set_answered(const struct nm_lend *l, const char *host, int32_t port);
 /* Returns the ids of the lent containers on that node, at most n: first those that aren't known to run, the oldest ones
  * of each kind first. */
 size_t nm_lend_containers_on(const struct nm_lend *l, const char *host, int32_t port, struct nm_yarn_container_id *ret,
@@ -317,15 +317,15 @@ void nm_lend_own_update(struct nm_lend *l, const struct nm_yarn_container_id *id
 /* Notes the ResourceManager's new version of a lent container, which is now guaranteed. The master doesn't see this
  * version. Returns whether it was lent, also if the books have noted this before. */
 bool nm_lend_promoted(struct nm_lend *l, const struct nm_yarn_container_id *id, int32_t version, uint64_t now_usec);
-/* Notes that the node of a promoted container has the promotion. If this isn't known at a registration, the container is
- * lent again: a restarted ResourceManager takes over from the nodes what containers are. */
-void nm_lend_set_told(struct nm_lend *l, const struct nm_yarn_container_id *id);
-/* Notes that the master itself has demoted a container that was promoted, or wants to demote one that is lent. From then
- * on the container is what the master asks for: it is not promoted, and its updates and its end are the master's. It is
- * counted as before. */
+/* Notes that the node of a promoted container has the promotion. If this isn't known at a registration, the container
+ * is lent again: a restarted ResourceManager takes over from the nodes what containers are. */
+void nm_lend_set_applied(struct nm_lend *l, const struct nm_yarn_container_id *id);
+/* Notes that the master itself has demoted a container that was promoted, or wants to demote one that is lent. From
+ * then on the container is what the master asks for: it is not promoted, and its updates and its end are the master's.
+ * It is counted as before. */
 void nm_lend_demoted(struct nm_lend *l, const struct nm_yarn_container_id *id, uint64_t now_usec);
 /* Returns whether the master has demoted the container at any time. */
-bool nm_lend_is_own(const struct nm_lend *l, const struct nm_yarn_container_id *id);
+bool nm_lend_was_demoted(const struct nm_lend *l, const struct nm_yarn_container_id *id);
 /* Notes that the ResourceManager refuses the promotion. outstanding: it says that an earlier request is outstanding. If
  * that can be a promotion of these books, it is outstanding for another 5 minutes. Otherwise it is an update that the
  * master has asked for. Then, and after other refusals, the promotion is asked for again after a minute, at the

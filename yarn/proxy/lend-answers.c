@@ -43,9 +43,9 @@ static struct nm_lend_grant grant_of(const Masters__Container *m)
 /* ---- containers from before the registration ------------------------------------------------------ */
 
 /* Returns whether a container was lent, but is opportunistic now because its master has asked for this. */
-static bool is_own(const struct nm_lender *l, const struct nm_yarn_container_id *id)
+static bool was_demoted(const struct nm_lender *l, const struct nm_yarn_container_id *id)
 {
-    return nm_lend_is_own(l->books, id) || (l->former && nm_lend_is_own(l->former, id));
+    return nm_lend_was_demoted(l->books, id) || (l->former && nm_lend_was_demoted(l->former, id));
 }
 
 /* Returns whether an opportunistic container was lent. The books know all that was lent to this attempt. If an earlier
@@ -53,7 +53,7 @@ static bool is_own(const struct nm_lender *l, const struct nm_yarn_container_id 
  * nothing is lent. */
 static bool was_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id)
 {
-    if (is_own(l, id))
+    if (was_demoted(l, id))
         return false;
     if (nm_lend_knows(l->books, id) || (l->former && nm_lend_knows(l->former, id)))
         return true;
@@ -284,7 +284,7 @@ static bool take_end(struct nm_lender *l, struct nm_stage_call *c, Masters__Ende
     if (!nm_lend_ended(l->books, &id, preempted, nm_steady_usec()) && !take_former_end(l, m, &id, preempted) &&
         !has_update)
         return true;
-    if (is_own(l, &id))
+    if (was_demoted(l, &id))
         return true;
     if (is_new && preempted)
         nm_lender_report(l, NM_LENDER_PREEMPTED, LOG_INFO, "The lent container %s of %s was preempted by its node.",
@@ -329,7 +329,7 @@ static void take_demoted(struct nm_lender *l, const Masters__Container *m)
     if (l->former)
         nm_lend_demoted(l->former, &id, nm_steady_usec());
     l->dirty |= l->former && l->former_revision != nm_lend_revision(l->former);
-    if (is_own(l, &id))
+    if (was_demoted(l, &id))
         nm_lender_drop_update(l, &id);
 }
 

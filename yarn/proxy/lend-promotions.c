@@ -134,8 +134,8 @@ static void choose_promotions(struct nm_lender *l)
     }
 }
 
-/* Returns whether the master wants a lent container to be opportunistic, which it is. The ResourceManager doesn't answer
- * such a request, and refuses one with a wrong version. */
+/* Returns whether the master wants a lent container to be opportunistic, which it is. The ResourceManager doesn't
+ * answer such a request, and refuses one with a wrong version. */
 static bool is_demotion_of_lent(const struct nm_lender *l, const struct nm_yarn_container_id *id,
                                 const Masters__UpdateAsk *m)
 {
@@ -220,7 +220,7 @@ static void on_updated(void *userdata, const struct nm_yarn_container_id *id, in
         return;
     u->refusals += error == -EREMOTEIO;
     if (error == 0)
-        nm_lend_set_told(l->books, id);
+        nm_lend_set_applied(l->books, id);
     if (error == 0 || u->refusals == REFUSALS_MAX)
         nm_lender_drop_update(l, id);
     else
@@ -282,7 +282,7 @@ int nm_lender_handle_promoted(struct nm_lender *l, const Masters__Container *m)
     is_new = nm_lend_is_lent(l->books, &id);
     if (!nm_lend_promoted(l->books, &id, m->version, nm_steady_usec()))
         return 0;
-    if (nm_lend_is_own(l->books, &id))
+    if (nm_lend_was_demoted(l->books, &id))
         return 0;
     if (is_new)
         report_promoted(l, &id);
@@ -327,7 +327,7 @@ static void on_room(void *userdata, const char *host, int32_t port, int error, c
     struct nm_lend_node_room known = {.host = host, .port = port, .at_usec = nm_steady_usec()};
 
     if (error == NM_PEER_E_OTHER || error == -EREMOTEIO || error == -EACCES)
-        nm_lend_set_heard(l->books, host, port);
+        nm_lend_set_answered(l->books, host, port);
     if (error != 0)
         return;
     known.guaranteed_free = (struct nm_lend_size){

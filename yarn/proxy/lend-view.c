@@ -161,9 +161,10 @@ static json_t *figures_to_json(const struct nm_lend_figures *f)
                      int_of(f->waiting), "asked", int_of(f->asked), "asked_memory_bytes",
                      bytes_of(not_negative(f->asked_memory_mib)), "wanted", int_of(f->wanted), "granted",
                      int_of(f->granted), "adopted", int_of(f->adopted), "lent_again", int_of(f->lent_again),
-                     "promoted", int_of(f->promoted), "preempted", int_of(f->preempted), "ended", int_of(f->ended), "released", int_of(f->released), "observed",
-                     int_of(f->observed), "observed_memory_bytes", bytes_of(f->observed_memory_mib),
-                     "observed_memory_byte_seconds", bytes_of(f->observed_memory_mib_sec));
+                     "promoted", int_of(f->promoted), "preempted", int_of(f->preempted), "ended", int_of(f->ended),
+                     "released", int_of(f->released), "observed", int_of(f->observed), "observed_memory_bytes",
+                     bytes_of(f->observed_memory_mib), "observed_memory_byte_seconds",
+                     bytes_of(f->observed_memory_mib_sec));
 }
 
 struct key_list {
@@ -315,8 +316,8 @@ static void write_events(const struct nm_yarn_lend_totals *t, const struct nm_me
         const char *event;
         uint64_t n;
     } events[] = {{"granted", f->granted}, {"adopted", f->adopted}, {"lent_again", f->lent_again},
-                  {"promoted", f->promoted}, {"preempted", f->preempted}, {"ended", f->ended}, {"attempt_ended", t->attempt_ended},
-                  {"released", f->released}};
+                  {"promoted", f->promoted}, {"preempted", f->preempted}, {"ended", f->ended},
+                  {"attempt_ended", t->attempt_ended}, {"released", f->released}};
 
     w->family(w->to, name, NM_METRIC_COUNTER, "Lent containers by event.");
     for (size_t i = 0; i < NM_ARRAY_SIZE(events); i++)
