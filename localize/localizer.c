@@ -344,12 +344,12 @@ static bool report_ends(struct nm_localizer *l)
 /* Does all deferred work in a separate turn of the event loop, so that callbacks are never called during a function of
  * localizer.h. The work is done in pieces, because users control the number of resources. Requests to nmd (rpc/local)
  * are processed between two pieces. */
-static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_turn(sd_event_source *source, void *userdata)
 {
     struct nm_localizer *l = userdata;
     bool more;
 
-    (void)source, (void)usec;
+    (void)source;
     more = nm_localizer_release_some(l);
     more = start_removals(l) || more;
     more = nm_localizer_request_some(l) || more;

@@ -52,9 +52,9 @@ struct nm_starts *nm_starts_free(struct nm_starts *s)
     return NULL;
 }
 
-static int on_starts(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_starts(sd_event_source *source, void *userdata)
 {
-    (void)source, (void)usec;
+    (void)source;
     nm_start_some(userdata);
     return 0;
 }

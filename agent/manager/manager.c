@@ -41,11 +41,11 @@
 
 /* ---- timers and watches ---------------------------------------------------- */
 
-static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
+static int on_round(sd_event_source *s, void *userdata)
 {
     struct nm_manager *m = userdata;
 
-    (void)s, (void)usec;
+    (void)s;
     if (m->drain.due && m->drain.is_on)
         nm_drain_carry_out(m, NULL);
     m->drain.due = false;

@@ -26,11 +26,10 @@ static bool restore_some(struct nm_manager *m, uint64_t end_usec)
     return false;
 }
 
-static int on_restore(sd_event_source *s, uint64_t usec, void *userdata)
+static int on_restore(sd_event_source *s, void *userdata)
 {
     struct nm_manager *m = userdata;
 
-    (void)usec;
     assert(!m->round.is_on);
     if (restore_some(m, nm_now_usec() + NM_LOOP_TURN_USEC))
         return nm_loop_schedule_work(s);

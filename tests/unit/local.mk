@@ -2,7 +2,7 @@
 # name to the list of the libraries that it is linked with. The rest of this file is for tests that need programs that they start,
 # files that they share, or functions that they replace.
 util_tests = %D%/test-array %D%/test-autogroup %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
-	%D%/test-inherited %D%/test-json-text %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer \
+	%D%/test-inherited %D%/test-json-text %D%/test-lockfile %D%/test-loop %D%/test-option %D%/test-parse %D%/test-peer \
 	%D%/test-quota %D%/test-utf8
 cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fake %D%/test-cgroup-files \
 	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-pass %D%/test-cgroup-procs \

@@ -176,11 +176,10 @@ static unsigned count_due(struct nm_live_container *const *all)
     return n;
 }
 
-static int on_request(sd_event_source *s, uint64_t usec, void *userdata)
+static int on_request(sd_event_source *s, void *userdata)
 {
     unsigned *n = userdata;
 
-    (void)usec;
     ++*n;
     return nm_loop_schedule_work(s);
 }

@@ -50,6 +50,6 @@ const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, 
 /* ---- prepare.c ---- */
 /* Works on the first preparation in the queue, and on further preparations until the turn of the event loop ends. A
  * turn handles several preparations because an application master may start hundreds of containers with one request. */
-int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
+int nm_yarn_launcher_on_turns(sd_event_source *source, void *userdata);
 /* Retains the resources of adopted containers in the caches that were opened since, and then allows removals there. */
 void nm_yarn_launcher_retain_again(struct nm_yarn_launcher *l);

@@ -646,13 +646,12 @@ static void take_turn(struct nm_yarn_preparation *p)
         end(p, r, message);
 }
 
-int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata)
+int nm_yarn_launcher_on_turns(sd_event_source *source, void *userdata)
 {
     struct nm_yarn_launcher *l = userdata;
     uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
     struct nm_fair_item *t;
 
-    (void)usec;
     if (l->may_remove && l->caches.has_new)
         nm_yarn_launcher_retain_again(l);
     while ((t = nm_fair_take(&l->turns))) {

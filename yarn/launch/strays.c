@@ -104,12 +104,11 @@ static bool begin_dir(struct nm_yarn_strays *s)
 }
 
 /* Closes a directory that was closed for its disk, so that the disk can be unmounted. */
-static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_turn(sd_event_source *source, void *userdata)
 {
     struct nm_yarn_strays *s = userdata;
     const struct dirent *e = NULL;
 
-    (void)usec;
     if (!s->is_known || (!s->users && !begin_dir(s)))
         return 0;
     if (s->local->all[s->i].fd >= 0)
