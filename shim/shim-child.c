@@ -104,17 +104,12 @@ static int exec_in_path(const char *path, char **argv, char **env)
     }
 }
 
-/* Uses the system call, because nmd's parent may have left libc's two internal signals (32 and 33) ignored, as
- * posix_spawn does, and sigaction() rejects them. A command linked with another libc needs these signals. */
-static void reset_signals(void)
+/* The shim has blocked all signals. Their actions are the default ones already: nmd's child and the spawner set them,
+ * and exec resets only handlers. The shim leaves them, as 64 system calls would delay each command. */
+static void unblock_signals(void)
 {
-    /* the array is as large as any kernel's struct: SIG_DFL, no flags, empty mask */
-    const unsigned long sa_default[8] = {0};
     sigset_t none;
 
-    for (int i = 1; i < _NSIG; i++)
-        /* the call fails for SIGKILL and SIGSTOP */
-        (void)syscall(SYS_rt_sigaction, i, sa_default, NULL, _NSIG / 8);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -224,7 +219,7 @@ static _Noreturn void run_child(const struct nm_shim_spec *spec, const struct nm
     r = enter_workdir(spec->workdir, spec->account.home);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_WORKDIR, r);
-    reset_signals();
+    unblock_signals();
     r = exec_in_path(nm_shim_env_find(env, "PATH") ?: "", spec->argv, env);
     fail(REPORT_FD, NM_LAUNCH_STAGE_EXEC, r);
 }

@@ -172,7 +172,6 @@ static int read_spec(char **ret_text, struct nm_shim_spec *ret)
             return n < 0 ? -errno : -EBADMSG;
         done += (size_t)n;
     }
-    (void)close(NM_SHIM_FD_SPEC);
     r = nm_shim_spec_parse(text, size, ret);
     if (r < 0)
         return r;
@@ -274,6 +273,7 @@ int main(int argc, char **argv)
     set_up_self();
     r = read_spec(&text, &spec);
     if (r == 0 && spec.options.session.shim_pid > 0) {
+        (void)close(NM_SHIM_FD_SPEC);
         wait_at_gate();
         nm_shim_session_run(&spec);
     }
@@ -289,6 +289,7 @@ int main(int argc, char **argv)
     cgroup_fd = nm_shim_cgroup_open();
     (void)publish(&reported); /* if publishing fails, the record of the end replaces this record */
     reserve_record();
+    (void)close(NM_SHIM_FD_SPEC); /* frees the file, so the command does not wait for it */
     nm_shim_spec_done(&spec);
     free(text);
     nm_shim_drop_capabilities(0);

@@ -26,7 +26,7 @@
 
 /* Uses the raw system call because sigaction() rejects libc's internal signals (32 and 33), which some parents that
  * use posix_spawn() leave ignored. */
-static void reset_dispositions(void)
+void nm_inherited_reset_dispositions(void)
 {
     /* all zero and at least as large as any kernel's struct sigaction: SIG_DFL, no flags, empty mask */
     const unsigned long usual[8] = {0};
@@ -44,7 +44,7 @@ static void reset_mask(void)
 
 void nm_inherited_reset_signals(void)
 {
-    reset_dispositions();
+    nm_inherited_reset_dispositions();
     reset_mask();
 }
 
@@ -198,8 +198,8 @@ static void fill_standard_descriptors(void)
 #define AS_NMD "as nmd"
 
 const struct nm_inherited nm_inherited_table[] = {
-    {"signal dispositions", reset_dispositions, "default, except that SIGPIPE and SIGXFSZ are ignored",
-     "default, then their own; nm-shim and nm-spawner: as nmd", "default"},
+    {"signal dispositions", nm_inherited_reset_dispositions, "default, except that SIGPIPE and SIGXFSZ are ignored",
+     "default, then their own", "default"},
     {"signal mask", reset_mask, "empty, except the signals that its event loop reads",
      "empty; nm-shim and nm-spawner: all blocked", "empty"},
     {"interval timers", reset_timers, "off", "off, since fork clears them", "off"},

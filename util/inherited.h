@@ -27,7 +27,9 @@ extern const size_t nm_inherited_rows;
  * stays unchanged. */
 void nm_inherited_reset(void);
 
-/* Sets all signals to their default action and unblocks them. Used in a child before it executes a program. */
+/* Sets all signals to their default action. Used in a child before it executes a program that keeps signals blocked. */
+void nm_inherited_reset_dispositions(void);
+/* Also unblocks all signals. Used in a child before it executes any other program. */
 void nm_inherited_reset_signals(void);
 
 /* Sets SIGCHLD to its default action, so that children stay zombies until they are reaped. If a parent left SIGCHLD

@@ -39,6 +39,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 #include "util/parse.h"
 
 /* The descriptors for the shim. lift() has moved each to a number above the fixed numbers of shim.h. So dup2() in
@@ -272,6 +273,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
 
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    nm_inherited_reset_dispositions();
     (void)setsid();
     (void)prctl(PR_SET_NAME, NM_SHIM_NAME);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -92,6 +92,7 @@ static _Noreturn void become_spawner(int shim_fd, int socket, pid_t nmd)
     nm_inherited_end_with(nmd);
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    nm_inherited_reset_dispositions(); /* also for all its shims */
     if (chdir("/") == 0 && arrange(shim_fd, socket) == 0)
         (void)fexecve(NM_SPAWNER_FD_PROGRAM, argv, env);
     _exit(127);

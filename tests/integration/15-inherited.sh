@@ -266,7 +266,7 @@ loop_reads=0000000000014003 # SIGHUP, SIGINT, SIGTERM, SIGCHLD
 all=fffffffe7ffbfeff         # all signals except SIGKILL, SIGSTOP and the two that the C library uses itself
 spared=-1000
 (((0x$bounding >> 24) & 1)) || spared=300 # lowering oom_score_adj needs CAP_SYS_RESOURCE
-row "signal dispositions" 0000000001001000 $zero 0000000001001000 $zero $zero $zero 0000000000001000
+row "signal dispositions" 0000000001001000 $zero $zero $zero $zero $zero 0000000000001000
 row "signal mask" "$loop_reads" $zero "$all" $zero $zero $zero $zero
 row "interval timers" off off "$(if_asked off)" off off "$(if_asked off)" "$(if_asked off)"
 same "CPU affinity" "$cpus"
