@@ -18,6 +18,7 @@
 #include "util/json-text.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
+#define COLUMNS_MAX 64
 #define BLOB_COLUMN (N_COLUMNS + 7) /* after the command's columns */
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
@@ -27,12 +28,10 @@ static int bind_text(sqlite3_stmt *stmt, int i, const char *text)
     return sqlite3_bind_text(stmt, i, text, -1, SQLITE_STATIC);
 }
 
-static void bind_column(sqlite3_stmt *stmt, int i, const struct nm_store_column *col, const struct nm_container *c)
+static struct nm_store_value column_value(const struct nm_store_column *col, const struct nm_container *c)
 {
-    if (nm_store_kind_is_text(col->kind))
-        (void)bind_text(stmt, i, nm_store_column_text(col, c));
-    else
-        (void)sqlite3_bind_int64(stmt, i, nm_store_column_number(col, c));
+    return nm_store_kind_is_text(col->kind) ? nm_store_text(nm_store_column_text(col, c))
+                                            : nm_store_number(nm_store_column_number(col, c));
 }
 
 /* Returns -EILSEQ for bytes that are not UTF-8, which JSON cannot hold. Requests come as JSON, so they have no such
@@ -67,53 +66,52 @@ static bool has_command(struct nm_store *s, const struct nm_container *c)
     return has;
 }
 
+static int write_command(struct nm_store *s, const char *id, const struct nm_command *c, const char *argv,
+                         const char *env)
+{
+    const struct nm_store_value values[] = {
+        nm_store_text(id),
+        nm_store_text(argv),
+        nm_store_text(env),
+        nm_store_text(c->workdir ?: ""),
+        nm_store_text(c->user ?: ""),
+        nm_store_number(c->uid),
+        nm_store_number(c->gid),
+        nm_store_number(c->no_new_privs),
+    };
+
+    return nm_store_write(s, NM_STMT_PUT_COMMAND, "command", id, values, NM_ARRAY_SIZE(values));
+}
+
 int nm_store_put_command(struct nm_store *s, const struct nm_container *c)
 {
-    sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_COMMAND];
     _cleanup_free_ char *argv = NULL, *env = NULL;
     int r = strv_to_text(c->command.argv, &argv);
 
     if (r >= 0)
         r = strv_to_text(c->command.env, &env);
-    if (r < 0)
-        return r;
-    (void)bind_text(stmt, 1, c->id);
-    (void)bind_text(stmt, 2, argv);
-    (void)bind_text(stmt, 3, env);
-    (void)bind_text(stmt, 4, c->command.workdir ?: "");
-    (void)bind_text(stmt, 5, c->command.user ?: "");
-    (void)sqlite3_bind_int64(stmt, 6, c->command.uid);
-    (void)sqlite3_bind_int64(stmt, 7, c->command.gid);
-    (void)sqlite3_bind_int(stmt, 8, c->command.no_new_privs);
-    return nm_store_write(s, NM_STMT_PUT_COMMAND, "command", c->id);
+    return r < 0 ? r : write_command(s, c->id, &c->command, argv, env);
 }
 
 int nm_store_put_blob(struct nm_store *s, const struct nm_container *c)
 {
     bool any = c->blob.bytes > 0;
-    enum nm_store_stmt which = any ? NM_STMT_PUT_BLOB : NM_STMT_DELETE_BLOB;
-    sqlite3_stmt *stmt = s->stmt[which];
-    int r;
+    const struct nm_store_value values[] = {
+        nm_store_text(c->id), {.data = c->blob.data, .size = c->blob.bytes, .is_blob = true}};
 
     assert(c->id[0] && c->blob.bytes <= NM_BLOB_MAX);
-    (void)bind_text(stmt, 1, c->id);
-    if (any)
-        (void)sqlite3_bind_blob(stmt, 2, c->blob.data, (int)c->blob.bytes, SQLITE_STATIC);
-    r = nm_store_write(s, which, "blob", c->id);
-    if (any)
-        (void)sqlite3_clear_bindings(stmt); /* the bindings point at memory that may be freed */
-    return r;
+    return nm_store_write(s, any ? NM_STMT_PUT_BLOB : NM_STMT_DELETE_BLOB, "blob", c->id, values, any ? 2 : 1);
 }
 
 static int put_row(struct nm_store *s, const struct nm_container *c)
 {
-    sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_CONTAINER];
+    struct nm_store_value values[COLUMNS_MAX + 1];
 
-    assert(c->id[0] && s->boot > 0);
+    assert(c->id[0] && s->boot > 0 && N_COLUMNS <= COLUMNS_MAX);
     for (int i = 0; i < N_COLUMNS; i++)
-        bind_column(stmt, i + 1, &nm_store_columns[i], c);
-    (void)sqlite3_bind_int64(stmt, N_COLUMNS + 1, s->boot);
-    return nm_store_write(s, NM_STMT_PUT_CONTAINER, "container", c->id);
+        values[i] = column_value(&nm_store_columns[i], c);
+    values[N_COLUMNS] = nm_store_number(s->boot);
+    return nm_store_write(s, NM_STMT_PUT_CONTAINER, "container", c->id, values, N_COLUMNS + 1);
 }
 
 static int put_last_seq(struct nm_store *s, uint64_t seq)
@@ -175,8 +173,7 @@ int nm_store_delete_container(struct nm_store *s, const char *id)
     assert(id[0]);
     (void)nm_store_begin(s);
     for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
-        (void)bind_text(s->stmt[all[i].which], 1, id);
-        k = nm_store_write(s, all[i].which, all[i].kind, id);
+        k = nm_store_write(s, all[i].which, all[i].kind, id, (struct nm_store_value[]){nm_store_text(id)}, 1);
         r = r < 0 ? r : k;
     }
     k = nm_store_commit(s);

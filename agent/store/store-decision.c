@@ -17,7 +17,6 @@
 
 int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d)
 {
-    sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_DECISION];
     json_t *json = nm_decision_to_json(d);
     _cleanup_free_ char *text = nm_json_text(json, JSON_COMPACT);
     char number[24];
@@ -27,20 +26,17 @@ int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d)
     if (!text)
         return -ENOMEM;
     (void)snprintf(number, sizeof number, "%" PRIu64, d->number);
-    (void)sqlite3_bind_int64(stmt, 1, (int64_t)d->number);
-    (void)sqlite3_bind_text(stmt, 2, d->container_id, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(stmt, 3, text, -1, SQLITE_STATIC);
-    return nm_store_write(s, NM_STMT_PUT_DECISION, "decision", number);
+    return nm_store_write(s, NM_STMT_PUT_DECISION, "decision", number,
+                          (struct nm_store_value[]){nm_store_number((int64_t)d->number),
+                                                    nm_store_text(d->container_id), nm_store_text(text)},
+                          3);
 }
 
 int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max)
 {
-    sqlite3_stmt *stmt = s->stmt[NM_STMT_TRIM_DECISIONS];
+    const struct nm_store_value keep = nm_store_number((int64_t)NM_MIN(keep_max, (uint64_t)INT64_MAX));
 
-    if (keep_max == 0)
-        return 0;
-    (void)sqlite3_bind_int64(stmt, 1, (int64_t)NM_MIN(keep_max, (uint64_t)INT64_MAX));
-    return nm_store_write(s, NM_STMT_TRIM_DECISIONS, "trim", "decisions");
+    return keep_max == 0 ? 0 : nm_store_write(s, NM_STMT_TRIM_DECISIONS, "trim", "decisions", &keep, 1);
 }
 
 /* A row that cannot be read is skipped: only a part of the history is lost. */
@@ -138,6 +134,26 @@ static int copy_saved(struct nm_store *s, const struct query *q, sqlite3 *to)
     return r;
 }
 
+static int copy_pending(const struct nm_store *s, sqlite3 *to)
+{
+    static const char sql[] = "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, 1)";
+    sqlite3_stmt *insert;
+    int r = nm_store_error(to, sqlite3_prepare_v2(to, sql, -1, &insert, NULL));
+
+    for (size_t i = 0; r >= 0 && i < s->pending.n; i++) {
+        const struct nm_store_pending *p = &s->pending.items[i];
+
+        if (!nm_store_pending_is_decision(p))
+            continue;
+        assert(p->which == NM_STMT_PUT_DECISION && p->values->n == 3);
+        nm_store_values_bind(insert, p->values->all, p->values->n);
+        r = nm_store_error(to, sqlite3_step(insert));
+        (void)sqlite3_reset(insert);
+    }
+    (void)sqlite3_finalize(insert);
+    return r;
+}
+
 /* Merges stored and pending decisions in a database in memory, where pending decisions replace older records. The
  * number of decisions is limited by a page of decisions and the queue's limit (store-pending.c). */
 static int show_with_pending(struct nm_store *s, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
@@ -148,12 +164,11 @@ static int show_with_pending(struct nm_store *s, const struct query *q, nm_store
 
     if (r >= 0)
         r = nm_store_exec(db, "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT, json TEXT,"
-                              " unsaved INTEGER DEFAULT 1); BEGIN");
+                              " unsaved INTEGER); BEGIN");
     if (r >= 0)
         r = copy_saved(s, q, db);
-    for (size_t i = 0; r >= 0 && i < s->pending.n; i++)
-        if (nm_store_pending_is_decision(&s->pending.items[i]))
-            r = nm_store_exec(db, s->pending.items[i].sql);
+    if (r >= 0)
+        r = copy_pending(s, db);
     if (r >= 0)
         r = show_merged(db, q, cb, userdata);
     (void)sqlite3_close(db);

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "agent/store/store.h"
 #include "agent/store/wal-mark.h"
@@ -51,10 +52,35 @@ enum nm_store_stmt {
     "WHERE number < ? " condition "ORDER BY number DESC LIMIT ?) ORDER BY number"
 #define NM_STORE_OF_CONTAINER "AND container_id = ? "
 
-/* A write that is not on disk yet: SQL that includes its values. `key` names the row: only the newest write of each row
+/* The value of a parameter. NULL data: an integer, which is `number`. */
+struct nm_store_value {
+    const void *data;
+    size_t size;
+    int64_t number;
+    bool is_blob; /* otherwise the data is a text */
+};
+
+/* Copied values of one write; see store-pending.c. */
+struct nm_store_values {
+    int n;
+    struct nm_store_value all[]; /* followed by their data */
+};
+
+static inline struct nm_store_value nm_store_text(const char *text)
+{
+    return (struct nm_store_value){.data = text, .size = strlen(text)};
+}
+
+static inline struct nm_store_value nm_store_number(int64_t number)
+{
+    return (struct nm_store_value){.number = number};
+}
+
+/* A write that is not on disk yet: a statement and its values. `key` names the row: only the newest write of each row
  * is needed. */
 struct nm_store_pending {
-    char *sql;
+    struct nm_store_values *values;
+    enum nm_store_stmt which;
     char key[NM_STORE_KEY_SIZE + 16]; /* "container:ID", "command:ID", "blob:ID", "decision:N", "value:KEY" */
 };
 
@@ -96,10 +122,15 @@ int nm_store_query_int64(sqlite3 *db, const char *sql, int64_t *ret);
 
 /* Returns whether the write replaces a row in the table of decisions. */
 bool nm_store_pending_is_decision(const struct nm_store_pending *p);
-/* Appends an item. Copies key and takes ownership of `sql` (sqlite3_malloc'ed; freed also on failure). */
-int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql);
+/* Binds values to the parameters of the statement. They must stay valid until the statement has run. */
+void nm_store_values_bind(sqlite3_stmt *stmt, const struct nm_store_value *values, int n);
+struct nm_store_values *nm_store_values_copy(const struct nm_store_value *values, int n); /* NULL: out of memory */
+/* Appends an item. Copies key and takes ownership of `values` (freed also on failure; NULL is -ENOMEM). */
+int nm_store_queue_add(struct nm_store_queue *q, const char *key, enum nm_store_stmt which,
+                       struct nm_store_values *values);
 /* Appends an item as nm_store_queue_add() does, but replaces an older item of the same key. */
-int nm_store_queue_replace(struct nm_store_queue *q, const char *key, char *sql);
+int nm_store_queue_replace(struct nm_store_queue *q, const char *key, enum nm_store_stmt which,
+                           struct nm_store_values *values);
 /* Moves all items of `from` to the end of `to` and drops older items with the same keys. Returns -ENOMEM if the items
  * are lost, which cannot happen if `to` is empty. */
 int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to);
@@ -139,9 +170,10 @@ void nm_store_close(struct nm_store_connection *c);
 
 /* ---- store-write.c --------------------------------------------------------------------------- */
 
-/* Runs a bound writing statement and resets it. A write that fails for lack of space is queued under `kind` and `key`;
- * only the newest write of each row is kept. */
-int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key);
+/* Runs a writing statement with n values. A write that fails for lack of space is queued under `kind` and `key`; only
+ * the newest write of each row is kept. */
+int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key,
+                   const struct nm_store_value *values, int n);
 
 /* ---- store-salvage.c ------------------------------------------------------------------------- */
 

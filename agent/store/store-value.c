@@ -11,14 +11,11 @@
 
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value)
 {
-    sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_VALUE];
-
     assert(key && value);
     if (strlen(key) >= NM_STORE_KEY_SIZE)
         return -EINVAL;
-    (void)sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(stmt, 2, value, -1, SQLITE_STATIC);
-    return nm_store_write(s, NM_STMT_PUT_VALUE, "value", key);
+    return nm_store_write(s, NM_STMT_PUT_VALUE, "value", key,
+                          (struct nm_store_value[]){nm_store_text(key), nm_store_text(value)}, 2);
 }
 
 int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size)
@@ -44,8 +41,7 @@ int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t si
 
 int nm_store_delete_value(struct nm_store *s, const char *key)
 {
-    (void)sqlite3_bind_text(s->stmt[NM_STMT_DELETE_VALUE], 1, key, -1, SQLITE_STATIC);
-    return nm_store_write(s, NM_STMT_DELETE_VALUE, "value", key);
+    return nm_store_write(s, NM_STMT_DELETE_VALUE, "value", key, (struct nm_store_value[]){nm_store_text(key)}, 1);
 }
 
 /* Binds the range of the keys that begin with the prefix. A condition on a part of the key, such as substr(), would

@@ -2,7 +2,7 @@
 
 /*
  * Writes to the journal. Each write is a prepared statement that names its row by a key. A write that fails because the
- * disk is full (or missing, or read-only) is kept as text in memory. It replaces an older write of the same row, and is
+ * disk is full (or missing, or read-only) is kept in memory. It replaces an older write of the same row, and is
  * repeated as soon as the disk has space. The caller only receives the error code. SQLite may roll a whole transaction
  * back if one write in it fails, so the writes since begin are also kept until the commit has succeeded.
  */
@@ -31,6 +31,17 @@ static int step(struct nm_store *s, sqlite3_stmt *stmt)
     return r;
 }
 
+static int step_with(struct nm_store *s, enum nm_store_stmt which, const struct nm_store_value *values, int n)
+{
+    sqlite3_stmt *stmt = s->stmt[which];
+    int r;
+
+    nm_store_values_bind(stmt, values, n);
+    r = step(s, stmt);
+    (void)sqlite3_clear_bindings(stmt); /* the values may be freed */
+    return r;
+}
+
 /* Writes the queue in one transaction. An item that can never be written (its row is invalid) is dropped. All writes
  * are synced, because the queue may contain the mark that the file is in use, which must survive a power cut. */
 static int write_queue(struct nm_store *s)
@@ -40,7 +51,9 @@ static int write_queue(struct nm_store *s)
     (void)nm_store_exec(s->db, "PRAGMA synchronous = FULL");
     r = nm_store_exec(s->db, "BEGIN IMMEDIATE");
     for (size_t i = 0; r >= 0 && i < s->pending.n; i++) {
-        r = nm_store_exec(s->db, s->pending.items[i].sql);
+        const struct nm_store_pending *p = &s->pending.items[i];
+
+        r = step_with(s, p->which, p->values->all, p->values->n);
         if (r == -EINVAL)
             r = 0;
     }
@@ -117,34 +130,35 @@ int nm_store_flush(struct nm_store *s)
     return has_backlog(s) ? flush(s) : 0;
 }
 
-static int write_in_transaction(struct nm_store *s, sqlite3_stmt *stmt, const char *row)
+static int write_in_transaction(struct nm_store *s, enum nm_store_stmt which, const char *row,
+                                const struct nm_store_value *values, int n)
 {
-    int r = nm_store_queue_add(&s->logged, row, sqlite3_expanded_sql(stmt));
+    int r = nm_store_queue_add(&s->logged, row, which, nm_store_values_copy(values, n));
 
     if (s->transaction_error == 0)
-        s->transaction_error = r < 0 ? r : step(s, stmt);
+        s->transaction_error = r < 0 ? r : step_with(s, which, values, n);
     return s->transaction_error;
 }
 
-int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key)
+int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key,
+                   const struct nm_store_value *values, int n)
 {
-    sqlite3_stmt *stmt = s->stmt[which];
     char row[sizeof((struct nm_store_pending *)NULL)->key];
     int r;
 
     assert(which < NM_STMT_COUNT && s->stmt[which]);
     (void)snprintf(row, sizeof row, "%s:%s", kind, key);
     if (s->depth > 0)
-        return write_in_transaction(s, stmt, row);
+        return write_in_transaction(s, which, row, values, n);
     if (has_backlog(s)) {
-        r = nm_store_queue_replace(&s->pending, row, sqlite3_expanded_sql(stmt));
+        r = nm_store_queue_replace(&s->pending, row, which, nm_store_values_copy(values, n));
         return r < 0 ? r : flush_unless_just_failed(s);
     }
-    r = step(s, stmt);
+    r = step_with(s, which, values, n);
     if (!is_retryable(r))
         return r;
     s->backlog_error = r;
-    return nm_store_queue_replace(&s->pending, row, sqlite3_expanded_sql(stmt)) < 0 ? -ENOMEM : r;
+    return nm_store_queue_replace(&s->pending, row, which, nm_store_values_copy(values, n)) < 0 ? -ENOMEM : r;
 }
 
 bool nm_store_in_transaction(const struct nm_store *s)

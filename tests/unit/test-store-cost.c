@@ -75,6 +75,15 @@ static int end(void **state)
     return tear_down(state);
 }
 
+/* Replaces SQLite's function. SQLite parses the statement again in it. */
+static unsigned n_expanded;
+
+char *sqlite3_expanded_sql(sqlite3_stmt *stmt)
+{
+    n_expanded++;
+    return sqlite3_mprintf("%s", sqlite3_sql(stmt));
+}
+
 /* ---- the journal, and the calls --------------------------------------------------------------- */
 
 static void put_blob(struct fixture *w, unsigned seq)
@@ -272,6 +281,18 @@ static bool is_detected(struct fixture *w, const char *sql)
     return grows(seen.n - 1);
 }
 
+/* The copies of writes, which a transaction keeps until its commit, have no SQL. */
+static void test_a_write_parses_no_sql_again(void **state)
+{
+    struct fixture *w = *state;
+
+    fill(w, n_rows[SMALL]);
+    write_containers(w, n_rows[SMALL]);
+    read_and_write_values(w);
+    assert_int_equal(n_expanded, 0);
+    close_store(w);
+}
+
 static void test_a_query_that_reads_the_whole_history_is_detected(void **state)
 {
     assert_true(is_detected(*state, "SELECT max(number) FROM decisions WHERE (?1 IS NULL OR container_id = ?1) AND "
@@ -285,6 +306,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_cost_of_a_call_does_not_depend_on_the_number_of_rows, begin, end),
         cmocka_unit_test_setup_teardown(test_no_statement_scans_a_table, begin, end),
         cmocka_unit_test_setup_teardown(test_bad_rows_are_moved_without_a_scan, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_write_parses_no_sql_again, begin, end),
         cmocka_unit_test_setup_teardown(test_a_query_that_reads_the_whole_history_is_detected, begin, end),
     };
 
