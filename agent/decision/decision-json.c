@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decision records as JSON, for the store and for clients, from one table of members. Reading is strict about types and
- * ranges, but an absent number is zero, so records of an older nmd stay readable after new members were added. The
- * members that identify a record (number, kind, reason, outcome, container) are required.
+ * Decision records as JSON, for the store, from one table of members. Reading is strict about types and ranges, but an
+ * absent number is zero, so records of an older nmd stay readable after new members were added. Zeros are not written
+ * either: most of the figures of an admission are zero, and the command waits for its record. The members that identify
+ * a record (number, kind, reason, outcome, container) are required.
  */
 
 #include <stddef.h>
@@ -111,6 +112,27 @@ static json_t *member_to_json(const struct member *m, const struct nm_decision *
     return NULL;
 }
 
+static bool is_zero(const struct member *m, const struct nm_decision *d)
+{
+    const void *at = (const char *)d + m->offset;
+    const struct nm_fractions *f = at;
+    const struct nm_resources *r = at;
+
+    switch (m->type) {
+    case NUMBER64:
+        return *(const uint64_t *)at == 0;
+    case NUMBER32:
+        return *(const uint32_t *)at == 0;
+    case TEXT:
+        return *(const char *)at == '\0';
+    case RESOURCES:
+        return r->memory_bytes == 0 && r->cpu_millicores == 0;
+    case FRACTIONS:
+        return f->memory <= 0 && f->cpu <= 0;
+    }
+    return false;
+}
+
 static json_t *candidate_to_json(const struct nm_decision_candidate *c)
 {
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}", "id", c->id, "name", c->name, "started_usec",
@@ -146,11 +168,11 @@ json_t *nm_decision_to_json(const struct nm_decision *d)
     int r = j ? 0 : -1;
 
     for (size_t i = 0; r >= 0 && i < NM_ARRAY_SIZE(members); i++)
-        r = json_object_set_new(j, members[i].name, member_to_json(&members[i], d));
-    if (r >= 0)
-        r = json_object_set_new(j, "regained",
-                                d->regained_known ? resources_to_json(&d->regained) : json_null());
-    if (r >= 0)
+        if (members[i].required || !is_zero(&members[i], d))
+            r = json_object_set_new(j, members[i].name, member_to_json(&members[i], d));
+    if (r >= 0 && d->regained_known)
+        r = json_object_set_new(j, "regained", resources_to_json(&d->regained));
+    if (r >= 0 && d->n_candidates > 0)
         r = json_object_set_new(j, "candidates", candidates_to_json(d));
     if (r < 0) {
         json_decref(j);

@@ -119,7 +119,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
  * predicted and the measured gain, and the duration of each phase. The caller frees *ret. */
 int nm_decision_explain(const struct nm_decision *d, char **ret);
 
-/* Converts to and from JSON for the store and for clients. nm_decision_to_json() returns a new reference, or NULL if
- * out of memory. nm_decision_from_json() returns -EBADMSG for malformed input. */
+/* Converts to and from JSON for the store. Members that are zero are absent. nm_decision_to_json() returns a new
+ * reference, or NULL if out of memory. nm_decision_from_json() returns -EBADMSG for malformed input. */
 json_t *nm_decision_to_json(const struct nm_decision *d);
 int nm_decision_from_json(const json_t *j, struct nm_decision *ret);

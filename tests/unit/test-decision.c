@@ -504,8 +504,13 @@ static void test_a_decision_reads_back_from_json(void **state)
     d.regained = (struct nm_resources){0};
     d.n_candidates = d.n_candidates_total = 0;
     memset(d.candidates, 0, sizeof(d.candidates));
+    d.waiting = (struct nm_resources){0};
+    d.on_behalf_of[0] = '\0';
     j = nm_decision_to_json(&d);
-    assert_true(json_is_null(json_object_get(j, "regained")));
+    assert_null(json_object_get(j, "regained"));
+    assert_null(json_object_get(j, "candidates"));
+    assert_null(json_object_get(j, "waiting"));
+    assert_null(json_object_get(j, "on_behalf_of"));
     assert_int_equal(nm_decision_from_json(j, &back), 0);
     assert_memory_equal(&d, &back, sizeof(d));
     json_decref(j);
