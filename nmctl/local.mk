@@ -61,6 +61,8 @@ nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS) $(NMCTL_LDFLAGS)
 nmctl_nmctl_LDADD = $(NMCTL_JANSSON)
 else
 nmctl_nmctl_SOURCES = %D%/nmctl.c
+nmctl_nmctl_CFLAGS = $(AM_CFLAGS)
+nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS)
 nmctl_nmctl_LDADD = $(nmctl_libs)
 endif
 DISTCLEANFILES = nmctl.specs
