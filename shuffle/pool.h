@@ -26,8 +26,8 @@ int nm_shuffle_pool_new(void (*run)(struct nm_shuffle_task *task), unsigned max_
 struct nm_shuffle_pool *nm_shuffle_pool_free(struct nm_shuffle_pool *pool);
 NM_DEFINE_CLEANUP(struct nm_shuffle_pool *, nm_shuffle_pool_free)
 
-/* Queues a task. Returns -errno if the pool has no thread, and pthread_create() fails to start one, or -ENOBUFS if there
- * are too many tasks. */
+/* Queues a task. Returns -errno if the pool has no thread, and pthread_create() fails to start one, or -ENOBUFS if
+ * there are too many tasks. */
 int nm_shuffle_pool_submit(struct nm_shuffle_pool *pool, struct nm_shuffle_task *task);
 
 /* Starts a further thread for each blocked one if tasks wait that may run: a slow disk must not stop the tasks that

@@ -12,7 +12,8 @@
 
 #include <stddef.h>
 
-/* Enough for 1 GB/s at a round trip of 0.2 ms. The kernel caps larger values by net.core.wmem_max, 208 KiB by default. */
+/* Enough for 1 GB/s at a round trip of 0.2 ms. The kernel caps larger values by net.core.wmem_max, 208 KiB by
+ * default. */
 #define NM_SHUFFLE_SEND_BUFFER_BYTES (128 << 10)
 /* The send buffer of a connection whose job or user has many (shuffle/connections.h). */
 #define NM_SHUFFLE_SMALL_SEND_BUFFER_BYTES (32 << 10)

@@ -274,8 +274,8 @@ static void test_one_job_leaves_threads_to_another(void **state)
     end_slow(fds, NM_ARRAY_SIZE(fds));
 }
 
-/* A user with many jobs, each of which has only a few threads, leaves threads to other users. On a busy machine, threads
- * that are blocked are replaced before the output is sent, so the test may need some tries. */
+/* A user with many jobs, each of which has only a few threads, leaves threads to other users. On a busy machine,
+ * threads that are blocked are replaced before the output is sent, so the test may need some tries. */
 static void test_one_user_leaves_threads_to_another(void **state)
 {
     int fds[USER_CONNECTIONS];
