@@ -56,8 +56,6 @@ nmctl_nmctl_SOURCES = %D%/nmctl.c %D%/fortify.c $(nmctl_sources) \
 	util/json-text.c \
 	util/option.c \
 	util/parse.c
-nmctl_nmctl_CFLAGS = $(AM_CFLAGS) $(NMCTL_CFLAGS)
-nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS) $(NMCTL_LDFLAGS)
 nmctl_nmctl_LDADD = $(NMCTL_JANSSON)
 else
 nmctl_nmctl_SOURCES = %D%/nmctl.c
@@ -65,6 +63,9 @@ nmctl_nmctl_CFLAGS = $(AM_CFLAGS)
 nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS)
 nmctl_nmctl_LDADD = $(nmctl_libs)
 endif
+# Automake replaces the general flags by these in both cases.
+nmctl_nmctl_CFLAGS = $(AM_CFLAGS) $(NMCTL_CFLAGS)
+nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS) $(NMCTL_LDFLAGS)
 DISTCLEANFILES = nmctl.specs
 
 # Manual and completions. bash finds a completion by the command's name, so the file is installed as "nmctl".
