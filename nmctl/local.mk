@@ -59,8 +59,6 @@ nmctl_nmctl_SOURCES = %D%/nmctl.c %D%/fortify.c $(nmctl_sources) \
 nmctl_nmctl_LDADD = $(NMCTL_JANSSON)
 else
 nmctl_nmctl_SOURCES = %D%/nmctl.c
-nmctl_nmctl_CFLAGS = $(AM_CFLAGS)
-nmctl_nmctl_LDFLAGS = $(AM_LDFLAGS)
 nmctl_nmctl_LDADD = $(nmctl_libs)
 endif
 # Automake replaces the general flags by these in both cases.
