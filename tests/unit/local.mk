@@ -37,7 +37,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-launch-parts %D%/test-yarn-log-files %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures %D%/test-yarn-launcher-removal \
 	%D%/test-yarn-launcher-room %D%/test-yarn-migrate %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-node-rooms %D%/test-yarn-peer \
 	%D%/test-yarn-proxy-asks %D%/test-yarn-lend %D%/test-yarn-lend-grant %D%/test-yarn-lend-observe %D%/test-yarn-lend-promote \
-	%D%/test-yarn-allocator-lent %D%/test-yarn-lend-answers %D%/test-yarn-lend-keys \
+	%D%/test-yarn-allocator-lent %D%/test-yarn-lend-answers %D%/test-yarn-lend-keys %D%/test-yarn-lend-limits \
 	%D%/test-yarn-lend-property %D%/test-yarn-lend-updates \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-reader-report %D%/test-yarn-retention %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
@@ -177,8 +177,8 @@ $(call fixture,http-fixture fake-manager,local-abuse local-accept local-logs loc
 $(call fixture,launch-fixture,adopt launch launch-output launch-spawner)
 $(call fixture,launcher-fixture,yarn-log-files yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-removal \
 	yarn-launcher-room yarn-logs-uploads yarn-retention)
-$(call fixture,lend-fixture,yarn-lend yarn-lend-answers yarn-lend-grant yarn-lend-keys yarn-lend-observe yarn-lend-promote \
-	yarn-lend-updates)
+$(call fixture,lend-fixture,yarn-lend yarn-lend-answers yarn-lend-grant yarn-lend-keys yarn-lend-limits yarn-lend-observe \
+	yarn-lend-promote yarn-lend-updates)
 $(call fixture,lend-model lend-model-books,yarn-lend-property)
 $(call fixture,lend-stage-fixture proxy-fixture fail-nth,yarn-lend-history yarn-lend-stage \
 	yarn-lend-attempts yarn-lend-stage-calls yarn-lend-stage-promotions yarn-lend-untouched yarn-lend-distribute yarn-lend-rooms)
