@@ -12,6 +12,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
 
 #include "remove-tree.h"
 #include "util/fault.h"
@@ -105,13 +107,23 @@ static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
         (void)snprintf(w->hosts[i], sizeof w->hosts[i], "%s:%d", m->known_nodes[i].host, m->known_nodes[i].port);
 }
 
+static char reported[400];
+
+static void on_report(int level, const char *sentence)
+{
+    assert_int_equal(level, LOG_WARNING);
+    (void)snprintf(reported, sizeof reported, "%s", sentence);
+}
+
 /* Loads the state as the next nmd does. Returns the number of application masters. */
 static unsigned load(struct fixture *w)
 {
     struct nm_yarn_proxy_store next;
 
     w->loaded = 0;
+    reported[0] = '\0';
     assert_int_equal(nm_yarn_proxy_store_open(w->dir, w->dir, &next), 0);
+    next.report_cb = on_report;
     assert_int_equal(nm_yarn_proxy_store_load_masters(&next, on_master, w), 0);
     nm_yarn_proxy_store_done(&next);
     return w->loaded;
@@ -152,6 +164,22 @@ static void test_an_application_master_is_read_as_it_was_saved(void **state)
     (void)snprintf(path, sizeof path, "%s/masters", w->dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
+}
+
+static void test_a_damaged_application_master_is_removed_and_reported(void **state)
+{
+    const struct nm_yarn_stored_master m = make_master();
+    struct fixture *w = *state;
+    char path[160];
+
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
+    assert_int_equal(load(w), 1);
+    assert_string_equal(reported, "");
+    (void)snprintf(path, sizeof path, "%s/masters/" MASTER_NAME, w->dir);
+    assert_int_equal(truncate(path, 20), 0);
+    assert_int_equal(load(w), 0);
+    assert_non_null(strstr(reported, "The state of the application master " MASTER_NAME " is damaged"));
+    assert_int_equal(access(path, F_OK), -1);
 }
 
 /* An application master that has been launched and has not called yet is saved. A second attempt is added, and both are
@@ -329,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_an_application_master_is_read_as_it_was_saved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_application_master_is_removed_and_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_application_masters_are_saved_and_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_state_that_is_too_large_is_not_saved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_with_a_wrong_name_is_removed, set_up, tear_down),

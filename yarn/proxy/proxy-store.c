@@ -6,6 +6,7 @@
 #include "yarn/proxy/proxy-store.h"
 
 #include <errno.h>
+#include <syslog.h>
 
 #include "util/error.h"
 #include "util/fault.h"
@@ -21,7 +22,7 @@
 
 int nm_yarn_proxy_store_open(const char *state_dir, const char *runtime_dir, struct nm_yarn_proxy_store *ret)
 {
-    *ret = (struct nm_yarn_proxy_store){-EBADF, -EBADF};
+    *ret = (struct nm_yarn_proxy_store){.dir_fd = -EBADF, .masters_fd = -EBADF};
     ret->dir_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return ret->dir_fd < 0 ? ret->dir_fd : nm_yarn_state_dir_open(runtime_dir, MASTERS_DIR, &ret->masters_fd);
 }
@@ -322,9 +323,21 @@ int nm_yarn_proxy_store_parse(struct nm_arena *a, const char *name, struct nm_by
 }
 
 struct loading {
+    const struct nm_yarn_proxy_store *store;
     nm_yarn_stored_master_cb_t cb;
     void *userdata;
 };
+
+static void report_damaged(const struct nm_yarn_proxy_store *k, const char *name)
+{
+    char sentence[320];
+
+    (void)snprintf(sentence, sizeof sentence,
+                   "The state of the application master %.100s is damaged, and is removed. Its calls are refused from "
+                   "now on, until the ResourceManager starts its next attempt.", name);
+    if (k->report_cb)
+        k->report_cb(LOG_WARNING, sentence);
+}
 
 static bool load_one(const char *name, struct nm_bytes content, void *userdata)
 {
@@ -337,13 +350,15 @@ static bool load_one(const char *name, struct nm_bytes content, void *userdata)
     r = nm_yarn_proxy_store_parse(&a, name, content, &m);
     if (r == 0)
         l->cb(&m, l->userdata);
+    else if (r == -EBADMSG)
+        report_damaged(l->store, name);
     nm_arena_done(&a);
     return r != -EBADMSG;
 }
 
 int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_stored_master_cb_t cb, void *userdata)
 {
-    struct loading l = {cb, userdata};
+    struct loading l = {k, cb, userdata};
 
     return nm_yarn_state_dir_read(k->masters_fd, NM_YARN_MASTER_FILE_MAX_BYTES, load_one, &l);
 }

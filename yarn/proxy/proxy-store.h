@@ -57,6 +57,7 @@ struct nm_yarn_stored_master {
 
 struct nm_yarn_proxy_store {
     int dir_fd, masters_fd;
+    void (*report_cb)(int level, const char *sentence); /* NULL after open() */
 };
 
 /* Returns whether an earlier nmd has saved the state of a master in that directory. */
@@ -75,7 +76,8 @@ void nm_yarn_proxy_store_drop(const struct nm_yarn_proxy_store *k, const struct 
 
 /* Sets current, next and rolled_usec of the keys. If the file is missing or invalid, leaves them unchanged. */
 int nm_yarn_proxy_store_load_keys(const struct nm_yarn_proxy_store *k, struct nm_yarn_local_keys *keys);
-/* Calls cb for each saved master. The data is valid during the call only. Removes invalid files. */
+/* Calls cb for each saved master. The data is valid during the call only. Removes and reports invalid
+ * files. */
 typedef void (*nm_yarn_stored_master_cb_t)(const struct nm_yarn_stored_master *m, void *userdata);
 int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_stored_master_cb_t cb,
                                      void *userdata);

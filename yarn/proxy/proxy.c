@@ -433,6 +433,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
                                            .signer = {.keys = params->keys}, .queue_max_length = -1,
                                            .report_cb = params->report_cb};
     r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->context.store);
+    p->context.store.report_cb = params->report_cb;
     if (r == 0)
         r = open_stats(p);
     if (r == 0)
