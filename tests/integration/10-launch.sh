@@ -144,4 +144,10 @@ check "the child processes of the ended command are killed" wait_until 5 gone "$
 check "the ended container leaves no cgroup behind" wait_until 10 bash -c "[ -z \"\$(ls -d $(slice_dir)/*/ 2>/dev/null)\" ]"
 
 nmd_alive || not_ok "nmd still runs"
+# sd-event closes an inotify descriptor with its last watch, and the kernel then blocks nmd for up to 19 ms.
+if [ "$(id -u)" -eq 0 ]; then
+    idle=$(find "/proc/$nmd_pid/fd" -lname '*inotify*' | wc -l)
+    is "following the log of a container opens no inotify descriptor" \
+        "$("$NMCTL" run -m 16M -c 0.1 -- sh -c "sleep 0.3; find /proc/$nmd_pid/fd -lname '*inotify*'" | wc -l)" "$idle"
+fi
 done_testing
