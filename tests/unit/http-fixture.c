@@ -51,6 +51,7 @@ void start(struct fixture *f, const struct nm_local_server_params *p)
     params.timeout_usec = params.timeout_usec ? params.timeout_usec : 20 * DEADLINE_USEC;
     if (nm_local_server_new(f->event, f->m, &params, &f->server, &message) < 0)
         fail_msg("%s", message);
+    (void)sd_event_run(f->event, 0); /* sd-event closes a descriptor that setting a priority has replaced */
 }
 
 void stop(struct fixture *f)
