@@ -104,7 +104,7 @@ nmd_configure <<-CONF
 	CONF
 # nmd starts its helpers although the cluster can't be reached. nm-shuffle and nm-spark-shuffle run as long as nmd. nm-localizer
 # removes the files that another NodeManager has left in nmd's directories.
-locals=("$dir"/local{1..4})
+locals=("$dir"/local{1..12}) # catch.py often comes too late
 mkdir -p "$dir/conf" "${locals[@]/%//usercache}" "$dir/cluster-logs"
 for each in "${locals[@]}"; do (cd "$each/usercache" && seq 2000 | xargs -n 1000 mkdir); done
 printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name><value>%s</value></property>' \
