@@ -230,11 +230,25 @@ static int parse_diagnose(struct nm_bytes *from, struct nm_spark_message *m)
     return 0;
 }
 
+static bool is_of_push(uint8_t code)
+{
+    return (code >= 12 && code <= 15) || code == 19;
+}
+
+int nm_spark_message_pusher(struct nm_bytes message, struct nm_bytes *ret_app)
+{
+    uint8_t code;
+
+    if (nm_spark_take_u8(&message, &code) < 0 || !is_of_push(code))
+        return -EBADMSG;
+    return nm_spark_take_text(&message, ret_app);
+}
+
 /* Returns why the server does not handle messages with this code. The text for push-based shuffle is that of Spark's
  * server without a merge manager. */
 static const char *refusal_of(uint8_t code)
 {
-    if ((code >= 12 && code <= 15) || code == 19)
+    if (is_of_push(code))
         return "Cannot handle shuffle block merge";
     if (code == 4 || code == 5)
         return "Unexpected message: this server has no Mesos";

@@ -21,7 +21,7 @@
  *   17  cause                       int8
  *
  * Other codes are messages between executors (1, 6), of Mesos (4, 5), of push-based shuffle (12 to 15, 18, 19), and of
- * authentication (0xEA and 0xFB).
+ * authentication (0xEA and 0xFB). Clients send 12, 13, 15 and 19, in which the application is the first value.
  */
 
 #include "spark/block.h"
@@ -76,6 +76,9 @@ struct nm_spark_message {
  * number is negative, an id is not that of a block, there are no blocks, or a list of reducers is empty or is not a
  * batch. Unlike Spark, accepts OPEN_BLOCKS with blocks of several kinds and shuffles. */
 int nm_spark_message_parse(struct nm_bytes message, struct nm_spark_message *ret, const char **ret_why);
+
+/* Sets the application that a message of push-based shuffle names. Returns 0, or -EBADMSG if it is another message. */
+int nm_spark_message_pusher(struct nm_bytes message, struct nm_bytes *ret_app);
 
 /* Writers append a reply's message. */
 void nm_spark_put_handle(struct nm_writer *w, int64_t stream, uint32_t n_chunks);

@@ -291,6 +291,17 @@ static int belong(struct nm_spark_session *s, struct nm_bytes app, const char **
     return nm_streq(id, s->application.id) ? 0 : -EPERM;
 }
 
+/* Executors push the blocks of their maps before they fetch any, over the same connection. So a refused push also says
+ * whose connection it is: without an application, a connection may send only a few frames. */
+static void belong_by_push(struct turn *t)
+{
+    struct nm_bytes app;
+    const char *ignored;
+
+    if (!*t->session->application.id && nm_spark_message_pusher(t->frame.body, &app) == 0)
+        (void)belong(t->session, app, &ignored);
+}
+
 /* Handles a message of a client that is not yet authenticated. */
 static int authenticate(struct turn *t)
 {
@@ -314,7 +325,11 @@ static int answer_message(struct turn *t)
     struct nm_spark_message m;
     const char *why = "The message is not valid";
 
-    if (nm_spark_message_parse(t->frame.body, &m, &why) < 0 || belong(t->session, m.app, &why) < 0)
+    int r = nm_spark_message_parse(t->frame.body, &m, &why);
+
+    if (r == -EOPNOTSUPP)
+        belong_by_push(t);
+    if (r < 0 || belong(t->session, m.app, &why) < 0)
         return fail(t, why);
     switch (m.code) {
     case NM_SPARK_OPEN_BLOCKS:
@@ -332,6 +347,7 @@ static int answer_push(struct turn *t)
     if (t->frame.upload_bytes > NM_SPARK_SKIPPED_MAX)
         return -EMSGSIZE;
     t->answer.skipped_bytes = t->frame.upload_bytes;
+    belong_by_push(t);
     return fail(t, "Cannot handle shuffle block merge");
 }
 
@@ -345,7 +361,9 @@ static int answer_frame(struct turn *t)
     case NM_SPARK_FRAME_CHUNK:
     case NM_SPARK_FRAME_STREAM: return answer_chunk(t);
     case NM_SPARK_FRAME_RPC: return answer_message(t);
-    case NM_SPARK_FRAME_ONE_WAY: return 0; /* only push-based shuffle has such messages */
+    case NM_SPARK_FRAME_ONE_WAY: /* only push-based shuffle has such messages */
+        belong_by_push(t);
+        return 0;
     case NM_SPARK_FRAME_UPLOAD:
     case NM_SPARK_FRAME_MERGED_META: return answer_push(t);
     }

@@ -325,6 +325,47 @@ static void test_uploads_are_discarded(void **state)
     nm_close(fd);
 }
 
+static void push(int fd, const char *app)
+{
+    struct nm_writer meta = {}, content = {};
+    struct nm_bytes bytes;
+
+    nm_spark_put_u8(&meta, 12);
+    nm_spark_put_text(&meta, nm_bytes_of(app));
+    assert_int_equal(nm_writer_result(&meta, &bytes), 0);
+    nm_spark_put_i64(&content, 9);
+    nm_spark_put_text(&content, bytes);
+    nm_spark_put_i64(&content, 5);
+    send_frame(fd, 10, &content, NULL);
+    send_all(fd, "block", 5);
+    nm_writer_done(&meta);
+    nm_writer_done(&content);
+}
+
+/* An executor pushes many blocks before it fetches the first one over the same connection. */
+static void test_refused_pushes_leave_the_connection_to_fetches(void **state)
+{
+    const size_t refusal_size = 8 + 4 + strlen("Cannot handle shuffle block merge");
+    int fd = dial();
+
+    (void)state;
+    for (unsigned i = 0; i < 50; i++)
+        push(fd, SPARK_APP);
+    for (unsigned i = 0; i < 50; i++)
+        (void)receive_frame(fd, 5, refusal_size);
+    register_executor(fd);
+    (void)open_blocks(fd, 1);
+    nm_close(fd);
+    fd = dial();
+    for (unsigned i = 0; i < 8; i++) {
+        push(fd, "application_9_9");
+        (void)receive_frame(fd, 5, refusal_size);
+    }
+    push(fd, "application_9_9");
+    assert_true(has_closed(fd));
+    nm_close(fd);
+}
+
 #define TIMEOUT_USEC (2 * NM_USEC_PER_SEC)
 
 /* spark.shuffle.io.connectionTimeout: an idle connection, and one whose client does not read. */
@@ -391,6 +432,7 @@ int main(void)
         TEST(test_answers_that_are_not_read_stop_the_client),
         TEST(test_invalid_frames_end_the_connection),
         TEST(test_uploads_are_discarded),
+        TEST(test_refused_pushes_leave_the_connection_to_fetches),
         TEST(test_silent_connections_are_closed_after_the_timeout),
         TEST(test_an_application_that_ends_loses_its_connections),
         TEST(test_the_server_stops_with_open_connections),
