@@ -179,3 +179,60 @@ void restart(struct fixture *w)
     free(packed);
     free(again);
 }
+
+void set_running(struct fixture *w, int64_t number, bool running)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    nm_lend_set_running(w->l, &id, running);
+}
+
+int lend_fixture_set_up_running(void **state)
+{
+    struct fixture *w;
+    struct nm_lend_grant g = opportunistic(3);
+
+    lend_fixture_set_up(state);
+    w = *state;
+    set_mode(w, NM_LEND_ALL);
+    ask(w, 3);
+    for (int64_t i = 1; i <= 2; i++) {
+        assert_int_equal(grant(w, opportunistic(i)), NM_LEND_SHOW);
+        w->now_usec += SECONDS(1);
+    }
+    g.host = "two";
+    assert_int_equal(grant(w, g), NM_LEND_SHOW);
+    for (int64_t i = 1; i <= 3; i++)
+        set_running(w, i, true);
+    return 0;
+}
+
+bool promoted(struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_promoted(w->l, &id, 1, w->now_usec);
+}
+
+bool refused(struct fixture *w, int64_t number, bool outstanding)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_promotion_refused(w->l, &id, outstanding, w->now_usec);
+}
+
+bool is_lent(const struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+
+    return nm_lend_is_lent(w->l, &id);
+}
+
+struct nm_lend_history history_of(const struct fixture *w, int64_t number)
+{
+    const struct nm_yarn_container_id id = id_of(number);
+    struct nm_lend_history h;
+
+    assert_true(nm_lend_find_history(w->l, &id, &h));
+    return h;
+}

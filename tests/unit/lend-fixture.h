@@ -24,6 +24,8 @@ struct fixture {
 extern const struct nm_lend_key twenty;
 
 int lend_fixture_set_up(void **state);
+/* Also lends the containers 1 and 2 on host "one" and 3 on host "two". All of them run. */
+int lend_fixture_set_up_running(void **state);
 int lend_fixture_tear_down(void **state);
 
 void set_mode(struct fixture *w, enum nm_lend_mode mode);
@@ -53,6 +55,15 @@ struct nm_lend_grant guaranteed(int64_t number);
 enum nm_lend_verdict grant(struct fixture *w, struct nm_lend_grant g);
 /* Asks for n containers, and lends those with the numbers 1 to n. */
 void lend(struct fixture *w, int32_t n);
+
+/* Its node says that the container runs, or waits in the queue. */
+void set_running(struct fixture *w, int64_t number, bool running);
+/* The ResourceManager has promoted the container (version 1), or refuses to. */
+bool promoted(struct fixture *w, int64_t number);
+bool refused(struct fixture *w, int64_t number, bool outstanding);
+bool is_lent(const struct fixture *w, int64_t number);
+/* Fails the test if the books don't know the container. */
+struct nm_lend_history history_of(const struct fixture *w, int64_t number);
 
 struct nm_lend_key_view view_of(const struct fixture *w, int32_t priority);
 enum nm_lend_reason reason_of(const struct fixture *w);

@@ -115,7 +115,7 @@ struct fixture {
     bool restarted;     /* since then */
     struct room rooms[N_HOSTS][N_ROOMS]; /* the last answers of each node, the newest first */
     bool is_dead[N_HOSTS];
-    uint64_t unanswered_usec[N_HOSTS]; /* the first question since the last answer; 0: none */
+    uint64_t unanswered_usec[N_HOSTS]; /* when nmd first asked the node after its last answer; 0: no question waits */
     struct container containers[CONTAINERS_MAX];
     int n_containers;
     struct message messages[6 * N_KEYS_MAX];

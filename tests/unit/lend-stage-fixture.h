@@ -79,7 +79,7 @@ struct lend_fixture {
     bool headroom_has_no_vcores;
     const char *queue;
     bool labelled; /* the application has a node label */
-    /* Returns whether the node has this container as guaranteed; NULL: it has none. */
+    /* Tells whether the node reports this container as guaranteed; NULL: the node reports none. */
     bool (*has_guaranteed)(struct lend_fixture *l, int64_t number);
     int resource_types; /* what the registration's answer lists: 0: nothing, 1: memory, 2: memory and CPU */
     bool repeats;

@@ -36,7 +36,7 @@ static struct nm_shuffle_task *put_many(struct nm_shuffle_queue *q, unsigned n, 
     return tasks;
 }
 
-/* Takes tasks until none may run. The threads of all that were taken before are blocked first. */
+/* Marks the threads of the tasks that were taken before as blocked. Then takes tasks until the queue gives none. */
 static unsigned take_all(struct nm_shuffle_queue *q, struct nm_shuffle_holder **holders, unsigned n_before)
 {
     unsigned n = n_before;

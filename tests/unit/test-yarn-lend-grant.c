@@ -21,22 +21,6 @@ static bool ended(struct fixture *w, int64_t number, bool preempted)
     return nm_lend_ended(w->l, &id, preempted, w->now_usec);
 }
 
-static bool is_lent(const struct fixture *w, int64_t number)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    return nm_lend_is_lent(w->l, &id);
-}
-
-static struct nm_lend_history history_of(const struct fixture *w, int64_t number)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-    struct nm_lend_history h;
-
-    assert_true(nm_lend_find_history(w->l, &id, &h));
-    return h;
-}
-
 static void repeat_answer(struct fixture *w)
 {
     assert_true(nm_lend_begin_answer(w->l, w->response_id));

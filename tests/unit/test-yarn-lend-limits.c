@@ -319,7 +319,7 @@ static bool lends_after(struct fixture *w, uint64_t seconds, bool answers)
         ask_nodes(w, answers);
         w->now_usec += SECONDS(5);
     }
-    note(w, ask_of(++w->priority, 1)); /* of another key, so that nothing else keeps it from being lent */
+    note(w, ask_of(++w->priority, 1)); /* each call uses a new key, so that only the busy queue can prevent lending */
     call(w);
     answer(w);
     if (view_of(w, w->priority).reason != NM_LEND_LENT)

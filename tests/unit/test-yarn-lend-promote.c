@@ -13,13 +13,6 @@
 
 static const struct nm_lend_size plenty = {1 << 20, 1000};
 
-static void set_running(struct fixture *w, int64_t number, bool running)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    nm_lend_set_running(w->l, &id, running);
-}
-
 /* One answer of a node. */
 static void answer_room(struct fixture *w, const char *host, int64_t memory_mib, uint64_t at_usec)
 {
@@ -46,46 +39,11 @@ static int64_t promote(struct fixture *w)
     return promote_with(w, plenty);
 }
 
-static bool promoted(struct fixture *w, int64_t number)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    return nm_lend_promoted(w->l, &id, 1, w->now_usec);
-}
-
-static bool refused(struct fixture *w, int64_t number, bool outstanding)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    return nm_lend_promotion_refused(w->l, &id, outstanding, w->now_usec);
-}
-
 static bool ended(struct fixture *w, int64_t number)
 {
     const struct nm_yarn_container_id id = id_of(number);
 
     return nm_lend_ended(w->l, &id, true, w->now_usec);
-}
-
-/* Lends the containers 1 and 2 on host "one" and 3 on host "two". All of them run. */
-static int set_up(void **state)
-{
-    struct fixture *w;
-    struct nm_lend_grant g = opportunistic(3);
-
-    lend_fixture_set_up(state);
-    w = *state;
-    set_mode(w, NM_LEND_ALL);
-    ask(w, 3);
-    for (int64_t i = 1; i <= 2; i++) {
-        assert_int_equal(grant(w, opportunistic(i)), NM_LEND_SHOW);
-        w->now_usec += SECONDS(1);
-    }
-    g.host = "two";
-    assert_int_equal(grant(w, g), NM_LEND_SHOW);
-    for (int64_t i = 1; i <= 3; i++)
-        set_running(w, i, true);
-    return 0;
 }
 
 /* ---- promotions --------------------------------------------------------------------------------- */
@@ -618,7 +576,7 @@ static void a_container_that_the_master_has_resized_has_its_new_size(void **stat
     assert_int_equal(nm_lend_memory_on(w->l, "one", 4501), 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, lend_fixture_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, lend_fixture_set_up_running, lend_fixture_tear_down)
 
 int main(void)
 {

@@ -14,13 +14,6 @@
 
 static const struct nm_lend_size plenty = {1 << 20, 1000};
 
-static void set_running(struct fixture *w, int64_t number, bool running)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    nm_lend_set_running(w->l, &id, running);
-}
-
 /* One answer of a node. */
 static void answer_room(struct fixture *w, const char *host, int64_t memory_mib, uint64_t at_usec)
 {
@@ -42,46 +35,11 @@ static int64_t promote(struct fixture *w)
     return nm_lend_next_promotion(w->l, &plenty, w->now_usec, &p) ? p.id.number : 0;
 }
 
-static bool promoted(struct fixture *w, int64_t number)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    return nm_lend_promoted(w->l, &id, 1, w->now_usec);
-}
-
-static bool refused(struct fixture *w, int64_t number, bool outstanding)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    return nm_lend_promotion_refused(w->l, &id, outstanding, w->now_usec);
-}
-
 static bool ended(struct fixture *w, int64_t number)
 {
     const struct nm_yarn_container_id id = id_of(number);
 
     return nm_lend_ended(w->l, &id, true, w->now_usec);
-}
-
-/* Lends the containers 1 and 2 on host "one" and 3 on host "two". All of them run. */
-static int set_up(void **state)
-{
-    struct fixture *w;
-    struct nm_lend_grant g = opportunistic(3);
-
-    lend_fixture_set_up(state);
-    w = *state;
-    set_mode(w, NM_LEND_ALL);
-    ask(w, 3);
-    for (int64_t i = 1; i <= 2; i++) {
-        assert_int_equal(grant(w, opportunistic(i)), NM_LEND_SHOW);
-        w->now_usec += SECONDS(1);
-    }
-    g.host = "two";
-    assert_int_equal(grant(w, g), NM_LEND_SHOW);
-    for (int64_t i = 1; i <= 3; i++)
-        set_running(w, i, true);
-    return 0;
 }
 
 /* ---- promotions that the node may not have -------------------------------------------------------- */
@@ -92,22 +50,6 @@ static void register_again(struct fixture *w)
 
     nm_lend_registered(w->l);
     assert_int_equal(f.granted + f.adopted + f.lent_again, f.lent + f.promoted + f.preempted + f.ended);
-}
-
-static bool is_lent(const struct fixture *w, int64_t number)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-
-    return nm_lend_is_lent(w->l, &id);
-}
-
-static struct nm_lend_history history_of(const struct fixture *w, int64_t number)
-{
-    const struct nm_yarn_container_id id = id_of(number);
-    struct nm_lend_history h;
-
-    assert_true(nm_lend_find_history(w->l, &id, &h));
-    return h;
 }
 
 /* A restarted ResourceManager takes over from the node what the container is. If the node had got the promotion by
@@ -294,7 +236,7 @@ static void a_lent_container_that_its_master_demotes_is_not_promoted(void **stat
     assert_true(is_lent(w, 2));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, lend_fixture_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, lend_fixture_set_up_running, lend_fixture_tear_down)
 
 int main(void)
 {

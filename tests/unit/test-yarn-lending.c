@@ -461,7 +461,7 @@ static void test_allowed_takes_the_wish(void **state)
     struct nm_yarn_settings *s = read_valid(DISTRIBUTED P("nmd.lending.queue.q", "allowed"));
 
     (void)state;
-    expect(s, "q", "SPARK", NULL, "allowed", NM_YARN_LENDING_QUEUE); /* this lends nothing */
+    expect(s, "q", "SPARK", NULL, "allowed", NM_YARN_LENDING_QUEUE); /* the application may choose, and did not */
     expect(s, "q", "SPARK", "all", "all", NM_YARN_LENDING_APPLICATION);
     expect(s, "q", "SPARK", "on", "overflow:30", NM_YARN_LENDING_APPLICATION);
     expect(s, "q", "SPARK", "percent:7", "percent:7", NM_YARN_LENDING_APPLICATION);

@@ -184,7 +184,7 @@ struct nm_lend_place {
     uint32_t lent, not_running, promoting;
     uint32_t unapplied;         /* promoted containers in the list of nm_lend.unapplied */
     uint64_t lent_usec;      /* when the newest container was lent there */
-    uint64_t unanswered_usec; /* the first question since the last answer; 0: there is none. Not packed. */
+    uint64_t unanswered_usec; /* when nmd first asked the node after its last answer; 0: no question waits; not packed */
     int64_t lent_memory_mib;
     uint64_t asked_usec; /* 0: not asked yet */
     bool has_room;
