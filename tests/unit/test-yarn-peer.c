@@ -519,6 +519,15 @@ static void start_rm(struct fixture *w, size_t i)
     w->rms[i] = (struct nm_yarn_address){(char *)HOST, port};
 }
 
+static void start_both_rms(struct fixture *w)
+{
+    start_rm(w, 0);
+    start_rm(w, 1);
+    w->settings.ha = true;
+    w->settings.rm_clients = w->rms;
+    w->settings.n_rm_clients = 2;
+}
+
 static void on_application(void *userdata, int error, const struct nm_peer_application *a)
 {
     struct fixture *w = userdata;
@@ -614,11 +623,7 @@ static void test_an_application_is_known_without_its_queue(void **state)
 {
     struct fixture *w = *state;
 
-    start_rm(w, 0);
-    start_rm(w, 1);
-    w->settings.ha = true;
-    w->settings.rm_clients = w->rms;
-    w->settings.n_rm_clients = 2;
+    start_both_rms(w);
     w->queue_label = "gpu";
     w->refuses_queue = "org.apache.hadoop.yarn.exceptions.YarnException";
     assert_int_equal(ask_application(w), 0);
@@ -635,11 +640,7 @@ static void test_the_active_resourcemanager_is_found(void **state)
 {
     struct fixture *w = *state;
 
-    start_rm(w, 0);
-    start_rm(w, 1);
-    w->settings.ha = true;
-    w->settings.rm_clients = w->rms;
-    w->settings.n_rm_clients = 2;
+    start_both_rms(w);
     w->rm[1] = nm_hadoop_server_free(w->rm[1]);
     w->peers->rm.which = 1;
     assert_int_equal(ask_application(w), 0);

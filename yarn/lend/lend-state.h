@@ -183,8 +183,8 @@ struct nm_lend_place {
     int32_t port;
     uint32_t lent, not_running, promoting;
     uint32_t unapplied;         /* promoted containers in the list of nm_lend.unapplied */
-    uint64_t lent_usec;      /* when the newest container was lent there */
-    uint64_t unanswered_usec; /* when nmd first asked the node after its last answer; 0: no question waits; not packed */
+    uint64_t lent_usec;         /* when the newest container was lent there */
+    uint64_t unanswered_usec;   /* when nmd first asked the node after its last answer; 0: none waits; not packed */
     int64_t lent_memory_mib;
     uint64_t asked_usec; /* 0: not asked yet */
     bool has_room;
